@@ -16,7 +16,7 @@ struct plot_panel *chart_part(const struct discovery *d, int part, struct plot_s
 void chart_part_interval(const struct series_part *p, size_t n, double *lo, double *hi);
 
 /* The forecast and the components by their names ("forecast", "SE*PER"), all when only is empty.
- * GPM_E_ARG: there is none of a name. The caller frees the scene. */
+ * GPM_E_ARG: an unknown name. The caller frees the scene. */
 GPM_MUST_USE enum gpm_status discovery_scene(const struct discovery *d, const char *const *only,
                                              size_t n_only, struct plot_scene **out,
                                              struct buf *err);

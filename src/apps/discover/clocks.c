@@ -11,7 +11,7 @@
 #define APART  150        /* days between two such nights, at least */
 #define MINUTE (1.0 / 1440)
 
-/* The step of most rows; 0: there are none. */
+/* The step of most rows; 0 without rows. */
 static double usual_step(const struct every_row *row, size_t n) {
     double *d = NEW_ARRAY(double, n + 1), step = 0;
     size_t k = 0;
@@ -23,7 +23,7 @@ static double usual_step(const struct every_row *row, size_t n) {
     return step;
 }
 
-/* Does row i begin an hour anew? Its time is what the clock says a step later, an hour back. */
+/* Does row i repeat an hour? Its time is the expected clock time one step later, less an hour. */
 static bool begins_again(const struct every_row *row, size_t i, double step) {
     double at = row[i].x - floor(row[i].x);
     return fabs(row[i - 1].x + step - HOUR - row[i].x) < MINUTE / 2 && at < NIGHT;

@@ -12,7 +12,7 @@
 
 /* ---- the summary ---- */
 
-/* The terms' noun phrases; those that read alike are told apart by their time. */
+/* The terms' noun phrases; equal phrases are distinguished by their time. */
 static void list_terms(const struct discovery *d, struct buf *out) {
     int terms = smodel_of(discovery_top(d))->n_terms;
     struct buf name[STRUCTURE_MAX_TERMS];

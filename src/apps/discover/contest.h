@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whether the structure pays: its forecasts beside simple ones, on values that none of them saw. A
- * hold-out has one origin, the end of the fitted values; a backtest several, every method being
- * fitted anew to the values before each.
- */
+ * Is the structure worth it? Compares its forecasts with simple ones on unseen values. A hold-out
+ * has one origin, the end of the fitted values. A backtest has several, and every method is fitted
+ * again to the values before each. */
 #ifndef DISCOVER_CONTEST_H
 #define DISCOVER_CONTEST_H
 #include "base/buf.h"
@@ -18,7 +17,7 @@ struct contest_row {    /* means over origins */
 };
 enum { CONTEST_STRUCTURE, CONTEST_FIRST, CONTEST_ROWS = CONTEST_FIRST + BASELINES };
 struct contest {
-    size_t origins, steps; /* 0: there was none; steps ahead from each (the last may have fewer) */
+    size_t origins, steps; /* 0: no contest; steps ahead from each (the last may have fewer) */
     double level;
     struct contest_row row[CONTEST_ROWS]; /* the structure, then the baselines */
 };

@@ -34,7 +34,7 @@ static void all_parts(const struct csv *c, int *col) {
     for (int part = 0; part < PARTS; part++) col[part] = column_of(c, names[part]);
 }
 
-/* The columns that make a time with the column `time`; -1: there is none such. */
+/* The columns that combine with the column `time` to a time; -1: missing. */
 static void find_parts(const struct csv *c, int time, int *col) {
     all_parts(c, col);
     if (col[CLOCK] == time) col[CLOCK] = -1;
@@ -48,7 +48,7 @@ static void find_parts(const struct csv *c, int time, int *col) {
     for (int part = 0; part < CLOCK; part++) col[part] = -1; /* a date, and its clock */
 }
 
-/* The whole number of a cell, -1 when it is none from lo to hi. */
+/* The whole number of a cell; -1 if it is not one from lo to hi. */
 static int whole(const struct csv *c, size_t row, int col, int lo, int hi) {
     double x;
     const char *cell = csv_text(c, row, col);
@@ -81,8 +81,8 @@ static bool put_clock(const struct csv *c, size_t row, int col, bool minutes, st
     return hour >= 0 || (ascii_digit(*cell) && colon && colon - cell <= 2);
 }
 
-/* 2001-01, 2001-01-31, Jan 2001, Jan 31, 2001, 2001Q1 or 2001-W05. Whether a month has that day, or
- * that name is one, is told when the date is read; false: the numbers are none of a date. */
+/* 2001-01, 2001-01-31, Jan 2001, Jan 31, 2001, 2001Q1 or 2001-W05. Reading the date checks whether
+ * the month has that day and the name is a month; false: the numbers are not a date. */
 static bool put_day(const struct csv *c, size_t row, const int *col, struct buf *out) {
     int year = whole(c, row, col[YEAR], 1000, 9999), part = -1;
     if (col[QUARTER] >= 0) {
@@ -139,7 +139,7 @@ static bool make_time(const struct csv *c, int time, const int *col, bool minute
     bool some = col[CLOCK] >= 0;
     for (int part = MONTH; part < CLOCK; part++) some |= col[part] >= 0;
     bool good = some && time >= 0 && c->n_rows && put_time(c, 0, time, col, minutes, &text);
-    if (good && col[YEAR] < 0) good = time_is_one(text.data); /* a number and an hour are none */
+    if (good && col[YEAR] < 0) good = time_is_one(text.data); /* a number and an hour are no time */
     buf_release(&text);
     return good;
 }
@@ -179,8 +179,8 @@ static int year_assumed(const struct csv *c, int time, const int *col) {
     return 2001;
 }
 
-/* The times of all rows that have one, one text after the other; false: they are none, or not in
- * order, or all of one day, where the clock, or what it is, may say it all. */
+/* The times of all rows that have one, as consecutive texts. False: they are not times, not in
+ * order, or all of one day, where the clock alone may suffice. */
 static bool yearless_times(const struct csv *c, int time, const int *col, struct buf *all) {
     bool minutes = col[CLOCK] >= 0 && has_minutes(c, col[CLOCK]), several = false;
     int year = year_assumed(c, time, col);

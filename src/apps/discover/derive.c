@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Enumeration of what a block of a grammar's choices can be, on one trace and without copies:
+ * Enumerates the values of a block of a grammar's choices, on one trace and without copies:
  *
  *     visit(i):  find the first choice from place i on that is open; none: a state is reached
  *                for each of its values: give it the value, which rebuilds what depends on it,
  *                visit(the place behind it)
  *
- * in the order of evaluation. A choice is open when it belongs to the block or came to exist since
- * the block was begun. Values are given by moves (inference/run/move.h), so what stands before the
- * choice stays; what stands behind it may be another list of choices every time, and is looked up
- * anew.
- */
+ * in the order of evaluation. A choice is open if it belongs to the block or was made since the
+ * block was begun. Values are given by moves (inference/run/move.h), so everything before the
+ * choice stays. The choices after it may change every time, so they are looked up again. */
 #include "apps/discover/derive.h"
 #include "base/mem.h"
 
-/* BUILDS: tries to build a state, with parameters drawn anew each time. */
+/* BUILDS: attempts to build a state, each with newly drawn parameters. */
 enum { BUILDS = 12, MAX_STATES = 20000 };
 #define LEAST_LOG_P                                                                                \
     (-9.3) /* of the block's choices together, log 1e-4: further ones are left out */

@@ -33,10 +33,10 @@ enum gpm_status derivation_read(const struct grammar_scopes *g, struct trace *t,
 enum gpm_status derivation_build(const struct grammar_scopes *g, struct trace *t,
                                  const struct derivation *d, bool *ok) GPM_MUST_USE;
 
-/* Calls fn in every state that can be reached from t, which is in derivation d, by choosing one
- * block of the scope anew: the values of its choices, and of choices that come to exist with them,
- * as long as they are not too improbable together. t ends anywhere. `done` knows the blocks and
- * surroundings that were tried before: they lead to the same states again. */
+/* Calls fn in every state reachable from t, which is in derivation d, by choosing one block of the
+ * scope again: the values of its choices, and of choices that come with them, as long as they are
+ * not too improbable together. t may end in any state. `done` knows the blocks and surroundings
+ * already tried: they lead to the same states. */
 typedef enum gpm_status derivation_fn(void *ctx, struct trace *t);
 enum gpm_status derivation_neighbours(const struct grammar_scopes *g, struct trace *t,
                                       const struct derivation *d, struct map *done,

@@ -144,7 +144,7 @@ static void describe_presence(const struct discovery *d, const struct sterm *e, 
         presence(d, "one that grows or shrinks", "changing_amplitude", out);
 }
 
-/* Fewer periods than these are told: that a pattern goes on is not seen from two of them. */
+/* With fewer periods a warning is given: two periods do not show that a pattern continues. */
 #define SEEN 2.9
 
 /* Two years are 24 months, the last of which is a month long, too. */
@@ -298,7 +298,7 @@ static void describe_drift(const struct discovery *d, const struct sterm *e,
     buf_putc(out, '.');
 }
 
-/* Two patterns of one period, a smooth one and a sharp edge, say, are one to who looks at them. */
+/* Two patterns of one period, such as a smooth one and a sharp edge, look like one to a reader. */
 static void describe_same_period(const struct discovery *d, const struct sterm *e,
                                  struct buf *out) {
     const struct smodel *m = smodel_of(discovery_top(d));

@@ -21,8 +21,8 @@ static int day_of_week(const struct series *s, double x) {
     return (int)(day - 7 * floor(day / 7));
 }
 
-/* The days of the week that have values, where a series of days, of four weeks at least, leaves
- * some out (trading days, say); 0: there are none such. */
+/* The weekdays with values, if a daily series of at least four weeks leaves some out (trading
+ * days); 0 otherwise. */
 static unsigned days_of_week(const struct series *s, double step) {
     unsigned days = 0;
     if (strcmp(s->unit, "day") || s->form.kind == TIME_WEEK || fabs(step - 1) > 1e-6) return 0;
@@ -44,7 +44,7 @@ void discovery_future(const struct discovery *d, size_t h, double *x) {
     }
 }
 
-/* The number of a text, NaN where it is none; without a text the other one. */
+/* The number in a text, NaN if it is not one; without a text `other`. */
 static double end_or(const char *text, double other) {
     double v = NAN;
     return !text ? other : number_parse(text, strlen(text), &v) ? v : NAN;
@@ -330,7 +330,7 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
         if (st == GPM_OK && first)
             series_search_take(&d->search, first, most_taken(d), further || !coarse);
         if (st == GPM_OK && isfinite(d->search.top) && search_late(&d->search))
-            search_sample(&d->search); /* nobody waits for more than was found without the values */
+            search_sample(&d->search); /* without the suspect values, no job waits for more */
         else if (st == GPM_OK)
             st = coarse ? search_coarse(d, few, further) : search_run(&d->search);
         if (st == GPM_OK) series_space_of(&d->search)->before = NULL;
@@ -502,7 +502,7 @@ static enum gpm_status hold_out(struct discovery *d, struct buf *err) {
 }
 
 /* ---- the backtest ---- */
-/* One origin: everything is done anew with the first n values, and the next h are predicted. */
+/* One origin: repeats everything with the first n values and predicts the next h. */
 static enum gpm_status backtest_at(const struct discovery *d, size_t n, size_t h,
                                    struct contest *out, struct buf *err) {
     struct discovery past;

@@ -73,7 +73,7 @@ void discovery_release(struct discovery *d);
  * Such a run is neither saved nor continued. Where it fails d is what it was. */
 struct csv;
 GPM_MUST_USE enum gpm_status discovery_add(struct discovery *d, struct csv *c, struct buf *err);
-/* The steps of a run, for those who take them one by one: start (takes *series over, also on
+/* The steps of a run, for callers that take them one by one: start (takes *series over, also on
  * failure, when the caller releases d), search, posterior_chains. */
 GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
                                              struct series *series, struct buf *err);
@@ -111,8 +111,7 @@ void describe_formula(const struct discovery *d, struct buf *out);
 void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
 /* What tells it from another of its kind: " of every week", " over about 3 days", " at 1998". */
 void describe_time(const struct discovery *d, int term, struct buf *out);
-/* Sentences: how the level moves; who has how much of the variance; what the conclusion hangs on.
- */
+/* Sentences: the movement of the level; the shares of variance; what the conclusion depends on. */
 void describe_level(const struct discovery *d, struct buf *out);
 void describe_effect(const struct discovery *d, int j, struct buf *out); /* of regressor j */
 void describe_future(const struct discovery *d, struct buf *out);   /* nothing without regressors */

@@ -21,10 +21,10 @@ struct every_row {
 /* Other columns of the rows, k of them, by every_row.order; NaN: the row does not tell. */
 struct every_beside {
     size_t k;
-    double *z; /* owned by the caller; may be NULL where there are none */
+    double *z; /* owned by the caller; may be NULL without further columns */
 };
 /* Replaces the rows, ascending in time, by what s->take makes of those of each step; *row is freed
- * and made anew. text: the step ("2h", "15min", "1d", "1w", "1month", "1year", a number where times
+ * and replaced. text: the step ("2h", "15min", "1d", "1w", "1month", "1year", a number where times
  * are numbers), "none", or NULL: chosen. Without a step and with TAKE_AUTO, nothing is done to
  * EVERY_ROWS rows or less, and more become means; totals and counts are over the step of the times,
  * or over one of the calendar; of others the rows of one time are one, while these are not more
@@ -32,12 +32,12 @@ struct every_beside {
  * step. Totals and counts of steps without rows are 0, and the first and the last step are left out
  * where the rows do not reach over them; of others, what does not half fill the first or the last
  * step is left out. Whatever is taken, the other columns become means of the rows of a step that
- * tell them: a step none of whose rows does is left out, and one without rows does not tell. Sets
- * s->every and what comes with it; *n is the number of steps. GPM_E_ARG: the text is no step of
- * these times, err says why. */
+ * tell them: a step whose rows all lack them is left out, and a step without rows has no value.
+ * Sets s->every and what comes with it; *n is the number of steps. GPM_E_ARG: the text is no step
+ * of these times, err says why. */
 GPM_MUST_USE enum gpm_status every_take(struct series *s, const char *text, struct every_row **row,
                                         size_t *n, struct every_beside *beside, struct buf *err);
-/* "means over 2h of 100000 rows (--every), ...": nothing where there are none. */
+/* "means over 2h of 100000 rows (--every), ..."; nothing if rows were not combined. */
 void every_say(const struct series *s, struct buf *out);
 void every_json(const struct series *s, struct buf *out); /* the same as fields after others */
 

@@ -10,10 +10,9 @@
  *   STEP    the level shifts by N(0, s^2)
  *   PULSE   it does so for a time as long as what was seen, and comes back; with a rate of its own
  *   RAMP    the slope changes by N(0, 9 s^2)
- *   an edge the regime switches: what acts ends, and what had ended begins anew (smodel_other)
+ *   an edge the regime switches: what acts ends, and what had ended begins again (smodel_other)
  *
- * Shifts and bends go up as often as down, so that medians stay where they were.
- */
+ * Shifts and bends go up as often as down, so that medians stay where they were. */
 #ifndef DISCOVER_FURTHER_H
 #define DISCOVER_FURTHER_H
 #include "apps/discover/smodel.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Units that changed, counters that were reset, feasts that move: found by what they leave in the
- * values, and told as a question, because only who keeps the table knows.
- */
+ * Changed units, reset counters, moving holidays: detected from traces in the values and reported
+ * as a question, because only the table's author knows. */
 #include "apps/discover/hints.h"
 #include "apps/discover/shots.h"
 #include "base/number.h"
@@ -132,7 +131,7 @@ void hint_shots(const struct discovery *d, struct buf *out) {
 #define FEAST_DAYS  36 /* Easter is one of 35 */
 #define FEAST_YEARS 3
 
-/* The day of the year, from 0, and the year; false: times are none of a calendar. */
+/* The day of the year, from 0, and the year; false: times are not calendar times. */
 static bool day_of_year(const struct series *s, double x, double *day, int *year) {
     if (!series_dated(s)) return false;
     if (!strcmp(s->unit, "year")) {

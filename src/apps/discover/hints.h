@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What values look like before any structure: slips and habits of those who keep tables, told with
- * what to do about them.
- */
+ * Properties of values before any structure: typical errors and habits in tables, reported with a
+ * remedy. */
 #ifndef DISCOVER_HINTS_H
 #define DISCOVER_HINTS_H
 #include "apps/discover/discovery.h"

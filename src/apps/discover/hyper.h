@@ -20,7 +20,7 @@ struct hyper_priors {
     struct hyper_prior at[HYPER_MAX];
     size_t n;
 };
-/* NULL: there is none. */
+/* NULL if missing. */
 const struct hyper_prior *hyper_find(const struct hyper_priors *h, unsigned mask, int kind);
 
 /* ---- learning them ---- */

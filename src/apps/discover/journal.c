@@ -37,7 +37,7 @@ struct journal {
     size_t at, end;  /* of it: the next record, the end of the last good one */
     uint64_t step;
     double synced;
-    pthread_mutex_t one; /* who writes */
+    pthread_mutex_t one; /* for writers */
 };
 
 static char *path_in(const char *dir) {
@@ -53,7 +53,7 @@ static void close_file(struct journal *j) {
     if (fd < 0 || file_close(fd) != GPM_OK) return;
 }
 
-/* The record at `at` of the file, whoever wrote it; false: there is no whole one. */
+/* The record at `at` in the file, by any author; false: incomplete. */
 static bool record_at(const struct buf *file, size_t at, struct journal_record *r,
                       const char **data) {
     if (file->len < at || file->len - at < sizeof *r) return false;
@@ -118,8 +118,8 @@ static bool head_of(const struct buf *file, struct buf *head, struct buf *why) {
     return good;
 }
 
-/* A limit on what others take, a pipe say, is none on reading what is ours: a journal that seems to
- * be missing would be begun anew. */
+/* A limit for foreign input, such as a pipe, does not apply to our own file: a journal that seems
+ * missing would be started again. */
 static enum gpm_status read_whole(const char *path, struct buf *out) {
     struct work_limits *before = work_set_limits(NULL);
     enum gpm_status st = file_read(path, FILE_OURS, SIZE_MAX / 4, out);
@@ -218,7 +218,7 @@ static enum gpm_status go_on(struct journal *j, size_t n) {
 }
 
 static enum gpm_status open_file(struct journal *j, const struct buf *head) {
-    if (!make_jobs_key(j, head)) return GPM_OK; /* nobody could tell it from another's */
+    if (!make_jobs_key(j, head)) return GPM_OK; /* without a key it could not be verified */
     if (file_there(j->path) && read_whole(j->path, &j->file) == GPM_OK) j->end = good_part(j, head);
     skip_head(j);
     enum gpm_status st = j->end ? go_on(j, j->end) : begin(j, head);
@@ -278,10 +278,10 @@ struct work {
     struct journal *j;
     const struct journal_step *s;
     void *ctx;
-    size_t *known; /* where the record of a job begins; 0: there is none */
+    size_t *known; /* start of each job's record; 0: missing */
 };
 
-/* Results are those of somebody in a hurry. */
+/* Results of a hurried search are not final. */
 static bool hurried(const struct work *w) {
     return w->j->hurry || stop_asked(w->j->finish) || (w->s->late && w->s->late(w->ctx));
 }

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The journal of a search: results of its jobs in a file, as they come. What is costly in a search
- * are jobs that a step runs beside each other, each a pure function of what was there before; all
- * the rest follows from their results in a fixed order. So a search that was ended at any moment is
- * gone through again with the results that the journal holds, which costs little, and goes on with
- * the first job that it lacks: the same bytes as if nothing had happened.
+ * The journal of a search: a file with the results of its jobs as they finish. The expensive parts
+ * of a search are jobs that a step runs in parallel, each a pure function of earlier results.
+ * Everything else follows from their results in a fixed order. So an interrupted search is replayed
+ * cheaply from the journal and continues with the first missing job: the same bytes as without the
+ * interruption.
  *
  * The file is only ever made longer: a head (what was asked for, with the data: the same head is
  * the same search), then a record for each job. What is left of a record that was being written is
- * cut off. States in it are taken as they stand, so each record carries a code under the key of the
- * user who wrote it (base/own.h), and those of others are none. Records come in the order of the
- * steps. A step whose jobs are not those of the journal (another moment at which --max-time was
- * over) makes the rest of the journal void, unless it is a signal or a limit of this run that makes
- * them others.
- */
+ * cut off. States in it are trusted, so each record carries a code under its author's key
+ * (base/own.h), and records of other users do not count. Records come in the order of the steps. A
+ * step whose jobs are not those of the journal (another moment at which --max-time was over) makes
+ * the rest of the journal void, unless it is a signal or a limit of this run that makes them
+ * others. */
 #ifndef DISCOVER_JOURNAL_H
 #define DISCOVER_JOURNAL_H
 #include "base/pack.h"
@@ -35,10 +34,10 @@ struct journal_step {
     bool (*late)(const void *ctx);
 };
 
-/* The journal in the folder, which is made: gone on with where it has this head, else begun anew;
- * empty and not written where the user has no key.
+/* The journal in the folder, which is made if needed. It is continued if it has this head,
+ * otherwise started again. Without a key of the user it is empty and not written.
  * The folder is locked until it is closed: GPM_E_BUSY. Once `finish` (may be NULL) is set, results
- * are those of somebody in a hurry and not written. */
+ * are hurried and not written. */
 GPM_MUST_USE enum gpm_status journal_open(struct journal **out, const char *dir,
                                           const struct buf *head,
                                           const volatile sig_atomic_t *finish, struct buf *err);

@@ -179,7 +179,7 @@ static bool shape_across(struct csv *c) {
     return false;
 }
 
-/* ---- rows that are none ---- */
+/* ---- rows outside the table ---- */
 
 /* Spreadsheets fill lines with empty cells: a title alone in its row stands before the names. */
 static void drop_titles(struct csv *c) {
@@ -226,7 +226,8 @@ void layout_rows(struct csv *c, const struct series_options *o, int time) {
     mem_free(drop);
 }
 
-/* Words as names of series: how many there are, 0 where it is none or they are too many. */
+/* The number of words that serve as names of series; 0 if the column has no such words, or too
+ * many. */
 static size_t count_names(const struct csv *c, int col) {
     struct map names = {0};
     size_t n = 0;

@@ -372,7 +372,7 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
                            "structure_search(model) first");
     struct posterior *p = &m->d.post;
     struct search *s = p->search;
-    if (p->n_chains) { /* anew */
+    if (p->n_chains) { /* start again */
         posterior_release(p);
         posterior_init(p, s);
     }

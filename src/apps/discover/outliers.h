@@ -22,12 +22,11 @@ struct outlier {
 struct outliers {
     struct outlier at[OUTLIERS_MAX];
     size_t n;
-    size_t freed[OUTLIERS_MAX], n_freed; /* numbers of values that belong to the series: nobody
-                                            suspects them again */
+    size_t freed[OUTLIERS_MAX], n_freed; /* numbers of values accepted as part of the series; they
+                                            are not suspected again */
 };
-/* Values that stand out from those around them, and from those of the same season (`lag` steps
- * apart; 1: there is none), by more than the series' other columns explain; the last value never
- * does. */
+/* Values that deviate from their neighbours and from values of the same season (`lag` steps apart;
+ * 1: no season) by more than the series' other columns explain; never the last value. */
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
 /* Keeps those that the posterior of the other values finds out of line, with what was expected;
  * *back: values that belong to the series after all, as those do at the edge of a stretch, which

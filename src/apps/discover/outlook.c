@@ -108,8 +108,8 @@ static size_t pile_at(const struct discovery *d, double end, double other) {
     return n >= PILE_LEAST * inside ? n : 0;
 }
 
-/* A stretch of the same value, eight of them or more, in a series that hardly ever repeats one: the
- * first of them, and how many; 0: there is none. */
+/* A run of at least eight equal values in a series that hardly ever repeats one: the first of them,
+ * and their number; 0 if there is no such run. */
 static size_t stuck(const struct discovery *d, size_t *first) {
     const struct series *s = &d->series;
     size_t longest = 0, equal = 0, run = 1;
@@ -192,12 +192,13 @@ static void put_piles(const struct discovery *d, struct buf *out) {
         buf_number(out, ends[k].end);
         buf_printf(out, ", and none lies %s: if measurements end there, say %s ", ends[k].side,
                    ends[k].option);
-        buf_number(out, ends[k].end); /* every digit: who says it has no value beyond */
+        buf_number(out, ends[k].end); /* every digit: the user declares that no value is beyond */
         buf_putc(out, '.');
     }
 }
 
-/* A forecast that goes where no value was: who knows what values can be is told how to say it. */
+/* Suggests bounds if a forecast goes beyond all values, since the user may know the possible
+ * range. */
 static void put_ends(const struct discovery *d, struct buf *out) {
     struct limits l = limits_of(d);
     double top = isfinite(d->data.high) || d->data.truths ? 0 : top_of(&l);

@@ -182,7 +182,7 @@ static enum gpm_status read_panel(struct reader *r, const char *path,
 
 /* ---- the runs ---- */
 
-/* A series is named by its file and its key, so that nobody reads the whole file for it. */
+/* Names a series by its file and its key, so the file need not be read. */
 static void name_member(const struct panel *p, size_t i, struct series *s) {
     struct buf name = BUF_INIT;
     if (!p->by) return; /* the column says it */

@@ -129,7 +129,7 @@ void paper_release(struct paper *p) {
 }
 
 /* ---- the most probable structure ---- */
-/* Its kernel at the best parameters, simplified; NULL: there is none. */
+/* Its kernel at the best parameters, simplified; NULL if missing. */
 static struct kern *top_kernel(const struct paper *p) {
     const struct evidence *e = p->post->structures.at[0].best;
     struct kern *k = NULL, *simple = NULL;

@@ -72,7 +72,7 @@ enum gpm_status posterior_query(const struct posterior *p, const char *query,
 }
 
 /* ---- tables ---- */
-/* The line of the table with this text of `len` letters, a new one when there is none. */
+/* The line of the table with this text of `len` letters, a new one if missing. */
 static struct post_entry *entry(struct post_table *t, const char *text, size_t len) {
     for (size_t i = 0; i < t->n; i++)
         if (!strncmp(t->at[i].text, text, len) && !t->at[i].text[len]) return &t->at[i];

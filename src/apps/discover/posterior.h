@@ -56,7 +56,7 @@ size_t posterior_pick(const double *share, size_t n, struct rng *r);
 
 /* Probability that `holds` over structures, its error and effective sample size. */
 typedef bool (*structure_test)(void *ctx, const struct posterior *p, size_t evidence);
-/* The next term of a structure from *at on, and its length; NULL: there is none. Terms stand
+/* The next term of a structure from *at on, and its length; NULL after the last. Terms stand
  * between " + ", also inside CP(a + b, c), whose empty side is C. */
 const char *structure_next_term(const char **at, size_t *len);
 /* Is the text of a term one of the structure's, also inside a change point or window? */

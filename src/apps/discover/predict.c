@@ -33,7 +33,7 @@ struct component {
     /* n each, one block, scale of the transform; what of the weight counts at each time (further
      * changes are the more probable the later it is) */
     double *mean, *sd, *share;
-    double *other; /* mean and sd in the other regime (further.h), n each; NULL: there is none */
+    double *other; /* mean and sd in the other regime (further.h), n each, or NULL */
     enum gpm_status st;
 };
 struct mixture {

@@ -16,8 +16,8 @@ struct prediction {
 /* level: of the interval, .95; y (may be NULL): observed values to be scored. */
 GPM_MUST_USE enum gpm_status predict(const struct posterior *p, size_t n, const double *x,
                                      const double *y, double level, struct prediction *out);
-/* The same with so many draws, for who asks about tails: at a few standard deviations the density
- * is that of a few draws. */
+/* The same with this many draws, for questions about tails: at a few standard deviations only a few
+ * draws determine the density. */
 GPM_MUST_USE enum gpm_status predict_closely(const struct posterior *p, size_t draws, size_t n,
                                              const double *x, const double *y, double level,
                                              struct prediction *out);

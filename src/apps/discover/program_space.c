@@ -352,7 +352,7 @@ static void weigh_ways(struct form *f) {
     }
 }
 
-/* The number of the structure that f is; that of a new one when there is none like it yet. */
+/* The number of the structure equal to f, or of a new one. */
 static enum gpm_status find_form(const struct program_space *s, struct form *f, size_t *id) {
     for (*id = 0; *id < s->forms.n; ++*id) {
         const struct form *o = s->forms.at[*id];

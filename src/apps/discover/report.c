@@ -27,7 +27,7 @@ static void say_times(const struct series *s, struct buf *out) {
                    strcmp(f->pattern, "unix") ? f->pattern : "unix seconds");
         series_print_plain(s, s->x[0], out);
         buf_printf(out, " on%s)", f->found ? "; if they are numbers: --date-format number" : "");
-    } else if (f->pattern && series_dated(s)) { /* the year first, and set off: nobody wonders */
+    } else if (f->pattern && series_dated(s)) { /* the year first, and set off, to be unambiguous */
         bool plain = f->pattern[0] == '%' && strchr("YG", f->pattern[1]) && f->pattern[2] != '%';
         if (!plain || !strcmp(f->pattern, "%Y.%m")) /* parts of a year are written so, too */
             buf_printf(out, ", times read as %s", f->pattern);

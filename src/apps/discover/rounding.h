@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 /* The step of values in the order of their times: the greatest 1, 2 or 5 times a power of ten of
- * which all are multiples and that goes at least three times into their range. 0: fewer than a
- * tenth of neighbours are equal (the step is small beside what varies, or nothing is rounded: a
- * line of whole numbers), or there is none. */
+ * which all are multiples and that goes at least three times into their range. 0: no such step, or
+ * fewer than a tenth of neighbours are equal (the step is small compared with the variation, or
+ * nothing is rounded, as in a line of whole numbers). */
 double rounding_step(size_t n, const double *y);
 /* The same where few multiples of it, 3 to 13, lie in the range of the values: the levels of a
  * rating, half points of a mark. 0: there are more, or no step. */

@@ -385,7 +385,7 @@ static size_t get_count(json_t *j, const char *key, double most) {
     return v >= 0 ? (size_t)fmin(v, most) : 0;
 }
 
-/* Above the integers of the reader a text; false: it is none, or was rounded. */
+/* Larger than the reader's integers: a text. False: not a seed, or rounded. */
 static bool get_seed(json_t *j, uint64_t *seed) {
     json_t *v = json_object_get(j, "seed");
     if (json_is_string(v)) return count_read(COUNT_ANY, json_string_value(v), seed);
@@ -607,7 +607,7 @@ static void load_choices(struct discovery *d, json_t *m) {
     d->opt.seconds = fmax(get_number(m, "max_seconds", 0), 0);
 }
 
-/* Those of a panel; what is none of them is left out. */
+/* Data of a panel; unknown entries are left out. */
 static void load_shared(struct discovery *d, json_t *m) {
     json_t *list = json_object_get(m, "shared_priors");
     struct hyper_priors *h = &d->own_shared;
@@ -643,7 +643,7 @@ static void load_contests(struct discovery *d, json_t *m) {
     }
 }
 
-/* False when it is none that a search visits, or not one of these data. */
+/* False: not a structure that a search visits, or not one for these data. */
 static bool load_structure(const struct smodel_data *data, json_t *j, struct structure *s) {
     json_t *terms = json_object_get(j, "terms");
     memset(s, 0, sizeof *s);

@@ -99,7 +99,7 @@ struct batch {
     struct search *search;
     const struct evidence *parent;
     bool fast, dense; /* which structures are wanted: with a fast density, with another one */
-    int round;        /* of the expansion; 0: it is none */
+    int round;        /* of the expansion; 0: not part of it */
     bool suggested;   /* by a gain that was computed: none is given up early */
     VEC(size_t) id;
     struct evidence **result;
@@ -206,8 +206,9 @@ static const struct journal_step fit_step = {"fit", fit_job, fit_key, fit_pack, 
                                  finish_step = {"finish", finish_job, finish_key, finish_pack,
                                                 batch_late};
 
-/* Structures that were not looked at to the end are not known, so that who goes on meets them
- * again: those of this batch, and what was given up beside an estimate that is gone with them. */
+/* Structures whose evaluation did not finish are forgotten, so that a resumed search meets them
+ * again: those of this batch, and those abandoned relative to an estimate that is forgotten,
+ * too. */
 static void forget_open(struct search *s, size_t from, double best) {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
@@ -223,9 +224,8 @@ static void forget_open(struct search *s, size_t from, double best) {
     s->n = n;
 }
 
-/* Somebody asked to finish, or the time is over, and jobs that had not begun were left out. Where
- * nothing is known yet, the best structure that was begun is looked at to the end: something is to
- * be told. */
+/* The user asked to finish, or the time is over, and jobs not yet begun were left out. If nothing
+ * is known yet, the best structure begun is evaluated to the end, so that there is a result. */
 static void hurry(struct batch *b, size_t before) {
     struct search *s = b->search;
     struct evidence *open = NULL;
@@ -426,7 +426,7 @@ static double found(const struct search *s, size_t from) {
     return all > 0 ? new / all : 0;
 }
 
-/* Has an error of the model, or somebody who asked for it, ended the search? */
+/* Has an error of the model, or a request to stop, ended the search? */
 static bool ended(struct search *s) {
     if (s->space->st == GPM_OK && stop_asked(s->opt.stop)) s->space->st = GPM_E_INTERRUPT;
     return s->space->st != GPM_OK;

@@ -58,9 +58,9 @@ int search_threads(int wanted);
 void search_init(struct search *s, struct space *space, const struct search_options *o);
 void search_release(struct search *s);
 GPM_MUST_USE enum gpm_status search_run(struct search *s);
-/* Goes on where a search ended: with what it found (of which only the best optima are known, as of
- * a run that was read back), twice the draws and further structures. GPM_E_INTERRUPT: its time was
- * over before it had begun, or somebody stopped it. */
+/* Continues a finished search: with its results (only the best optima, as for a run that was read
+ * back), twice the draws and further structures. GPM_E_INTERRUPT: the time was over before it
+ * began, or it was stopped. */
 GPM_MUST_USE enum gpm_status search_resume(struct search *s);
 /* What a search was at this moment, and the way back to it from whatever has become of it. A mark
  * is released, or gone back to, before its search is. */
@@ -94,7 +94,7 @@ void search_find_top(struct search *s);
 /* What could not be computed for want of memory since `before` (mem_shortages) counted as
  * impossible: the result is void, GPM_E_NOMEM. Otherwise st. */
 enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, struct buf *err);
-/* The same for what was computed after somebody asked to stop: GPM_E_INTERRUPT. */
+/* The same for results computed after a request to stop: GPM_E_INTERRUPT. */
 enum gpm_status search_not_stopped(const volatile sig_atomic_t *stop, enum gpm_status st,
                                    struct buf *err);
 #endif

@@ -32,7 +32,7 @@ struct telling {
     } * start;
 };
 
-/* Before the jobs run: who tells others may be told, and go elsewhere, itself. */
+/* Before the jobs run: a giver may also receive, and changes when it does. */
 static void find_starts(struct telling *t) {
     struct space *s = t->of.s->space;
     t->start = NEW_ARRAY(struct start, t->of.pair.n + 1);

@@ -41,10 +41,10 @@ struct series_options {
     enum series_decimal decimal;
     const char *with, *smooth; /* columns with a linear, with a smooth effect: "price,temp" */
     bool wide;                 /* every column is a series */
-    const char *by;      /* a column that tells series apart: none of values; NULL: there is none */
-    const char *missing; /* cells that stand for missing values, separated by commas: "-999,x" */
-    const char *holidays;     /* a file of days with names (holidays.h); NULL: none */
-    bool per_day;             /* totals of months or quarters become means of a day of theirs */
+    const char *by;            /* a column that distinguishes series, not of values; or NULL */
+    const char *missing;  /* cells that stand for missing values, separated by commas: "-999,x" */
+    const char *holidays; /* a file of days with names (holidays.h); NULL: none */
+    bool per_day;         /* totals of months or quarters become means of a day of theirs */
     const char *least, *most; /* what values can be: numbers; NULL: no such end */
     const char *every;        /* the step ("1h"); NULL: of long series; "none" (every.h) */
     enum series_take take;
@@ -88,13 +88,13 @@ GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *name, con
  * series_time_column. */
 GPM_MUST_USE enum gpm_status series_read_csv(struct series *s, const struct csv *file,
                                              const struct series_options *o, struct buf *err);
-/* Takes the header off and finds the column of times; -1: there is none. */
+/* Removes the header and finds the column of times; -1 if missing. */
 GPM_MUST_USE enum gpm_status series_time_column(struct csv *file, const struct series_options *o,
                                                 int *time, struct buf *err);
 /* Does a name ask for the rows as times ("rows", where no column is called so)? */
 bool series_times_are_rows(const struct csv *c, const char *name);
-/* A column that nobody named does not hold times but `what`: GPM_E_FORMAT, with what to say
- * instead; GPM_OK: it has the name of one. */
+/* A column chosen automatically contains `what` instead of times: GPM_E_FORMAT with the remedy;
+ * GPM_OK if it has the name of a time column. */
 GPM_MUST_USE enum gpm_status series_guessed_times(const struct csv *c,
                                                   const struct series_options *o, int time,
                                                   const char *what, struct buf *err);
@@ -107,7 +107,7 @@ void series_cut(struct series *s, size_t n); /* to its first n points */
 void series_print_time(const struct series *s, double x, struct buf *out);
 /* The same; times that are numbers with so many digits. */
 void series_print_rounded(const struct series *s, double x, int digits, struct buf *out);
-/* A time of this series, written in any form of its kind; GPM_E_FORMAT when it is none. */
+/* A time of this series, in any form of its kind; GPM_E_FORMAT if it is not a time. */
 GPM_MUST_USE enum gpm_status series_read_time(const struct series *s, const char *text, double *x);
 /* Says that a text is no time, and how times are written: GPM_E_FORMAT. */
 enum gpm_status series_no_time(const struct series *s, const char *text, struct buf *err);

@@ -270,7 +270,7 @@ static bool is_fast(struct space *s, size_t id) {
 static void screen_top(struct series_space *s, const struct search *x) {
     const struct evidence *best = NULL;
     for (size_t i = 0; i < x->n; i++)
-        if (evidence_fitted(x->at[i]) && /* who is stopped has no optimum */
+        if (evidence_fitted(x->at[i]) && /* a stopped evaluation has no optimum */
             (!best || evidence_total(x->at[i]) > evidence_total(best)))
             best = x->at[i];
     struct screen *c = s->screen;

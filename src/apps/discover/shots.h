@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct shots {
-    int side;     /* 1: rises, -1: falls, 0: it is none of their series */
+    int side;     /* 1: rises, -1: falls, 0: not in their series */
     size_t count; /* of them */
 };
 struct shots shots_find(size_t n, const double *y);

@@ -47,7 +47,7 @@ struct sketch_draw {
     float level[SKETCH_KNOTS], noise[SKETCH_KNOTS];
     struct sketch_pattern pattern[SKETCH_PATTERNS]; /* the stronger one first */
     int n_patterns;
-    float line; /* rise of the straight line over the span; 0: there is none */
+    float line; /* rise of the straight line over the span, or 0 */
     struct sketch_event event[SKETCH_EVENTS];
     int n_events;
     float share[SKETCH_KINDS]; /* of the variance of the values */
@@ -88,7 +88,7 @@ void sketch_release(struct sketch *p);
  * gives (a dictionary of the index) and read back by `text`, which is borrowed and copied. */
 struct sketch_names {
     uint32_t (*number)(void *ctx, const char *text);
-    const char *(*text)(void *ctx, uint32_t number); /* NULL: there is none */
+    const char *(*text)(void *ctx, uint32_t number); /* NULL if missing */
     void *ctx;
 };
 void sketch_write(const struct sketch *p, const struct sketch_names *names, struct buf *out);

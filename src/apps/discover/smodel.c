@@ -216,7 +216,8 @@ static enum smodel_scale choose_scale(const struct smodel_data *d, double least,
     return SCALE_LOG;
 }
 
-/* Of amounts with zeros among them half of the least that is none: a zero is what is less. */
+/* For amounts with zeros among them, half of the smallest nonzero one: a zero is taken to be
+ * less. */
 static double root_offset(const struct smodel_data *d, double greatest) {
     double least = INFINITY;
     for (size_t i = 0; i < d->n; i++)
@@ -406,7 +407,7 @@ enum gpm_status smodel_data_add(const struct smodel_data *d, size_t n, const dou
     out->points = NULL;
     for (int tr = 0; tr < TRANSFORMS; tr++) {
         if (!d->y[tr]) continue;
-        bool hidden = tr == TRANSFORM_LOG && smodel_scale_hidden(d); /* they are told as they are */
+        bool hidden = tr == TRANSFORM_LOG && smodel_scale_hidden(d); /* shown untransformed */
         int like = hidden ? TRANSFORM_NONE : tr;
         for (size_t i = 0; i < n; i++) {
             v[i] = (smodel_forward(d, like, y[i]) - d->mean[like]) / d->sd[like];
@@ -690,7 +691,7 @@ static double acts_for(const struct smodel *m, enum gate gate, const double *z, 
     return (side < 0) + side * fmin(width, end);
 }
 
-/* What repeats where it acts comes back there: a pattern of a week within one day is none. */
+/* A repeating term must repeat within its range: a weekly pattern within one day is not one. */
 static double returning_prior(const struct smodel *m, const struct sterm *e, const double *z,
                               double *grad) {
     int period = e->par[SPAR_PERIOD];

@@ -55,7 +55,7 @@ struct smodel_data {
     size_t n, added;         /* the last so many came after all was learnt, and lie beyond 1 */
     double *t;               /* ascending, [0,1] */
     double *values;          /* as they are */
-    double *y[TRANSFORMS];   /* standardised, per transform; NULL where there is none */
+    double *y[TRANSFORMS];   /* standardised, per transform; NULL if unused */
     enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
     double offset;           /* of SCALE_ROOT */
     bool linear; /* that scale is a straight line over the values: it is not searched unasked */
@@ -221,13 +221,13 @@ void smodel_work_free(struct smodel_work *w);
 /* log p(y|z) + log p(z); gradient when grad is not NULL. -inf where the matrix is singular. */
 double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad);
 /* Has the last evaluation left a factor? Then smodel_slopes, right after smodel_eval at the same z,
- * is what its gradient takes beside the value; false: there is none. */
+ * computes only the gradient; false: no factor. */
 bool smodel_late(const struct smodel *m, const struct smodel_work *w);
 bool smodel_slopes(const struct smodel *m, struct smodel_work *w, const double *z, double *grad);
 double smodel_log_prior(const struct smodel *m, const double *z, double *grad);
 
-/* Value on the standardised scale of parameter i (sd, l, period in t, c, tau ...). Noise is told
- * with what rounding adds to it. */
+/* Value on the standardised scale of parameter i (sd, l, period in t, c, tau ...). Noise includes
+ * the error of rounding. */
 double smodel_value(const struct smodel *m, int i, double z);
 double smodel_slope(const struct smodel *m, int i, double z);  /* its derivative in z */
 double smodel_dvalue(const struct smodel *m, int i, double z); /* of the value, or of its log */
@@ -297,10 +297,9 @@ GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const dou
                                                const double *t, size_t n, double *var);
 
 /* ---- the other regime ----
- * Signal and noise at n times outside of the data if the regime has switched since: what acts on
- * the side of the change where they lie has ended, what acts on the other side begins anew, without
- * memory of what it was. Walks and lines stay where they ended, as uncertain as if they went on. m
- * has a change. */
+ * Signal and noise at n times outside of the data if the regime has switched since. Terms on their
+ * side of the change have ended; terms of the other side begin again, without memory. Walks and
+ * lines stay where they ended, as uncertain as if they continued. m has a change. */
 GPM_MUST_USE enum gpm_status smodel_other(const struct smodel *m, const double *z, struct gp *g,
                                           const double *t, size_t n, double *mean, double *var);
 GPM_MUST_USE enum gpm_status smodel_other_cov(const struct smodel *m, const double *z, struct gp *g,

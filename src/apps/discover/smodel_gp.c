@@ -235,9 +235,9 @@ static double smodel_noise(const struct smodel *m, const double *z) {
 }
 
 /* ---- workspace ---- */
-/* A process with these data; the kernel comes later. Of a structure all parts are told, draw by
- * draw: of a long series, parameters for which that takes a factor of all values, or has no way at
- * all, are improbable. */
+/* A process with these data; the kernel is set later. A structure reports all its parts for every
+ * draw. So in a long series, parameters for which that requires a factor of all values, or is
+ * impossible, count as improbable. */
 static struct gp *process(const struct smodel_data *d, const double *y) {
     struct kern *k = kern_constant(1);
     struct gp *g = gp_new(d->dim, k, NULL, 1, NULL);

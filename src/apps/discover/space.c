@@ -28,10 +28,10 @@ struct evidence *evidence_make(double log_prior) {
 }
 
 /* ---- in a journal ---- */
-/* A new field is to be written, or to be set by who reads. */
+/* A new field must be written, or set by the reader. */
 PACK_SIZE(struct evidence, 544, "see computed_pack");
 
-/* The ranked starts alone: nobody looks at the others any more. */
+/* Only the ranked starts; the others are no longer used. */
 static void starts_pack(struct pack *p, int d, struct fit_starts **open) {
     bool there = *open != NULL;
     pack_bool(p, &there);
@@ -71,7 +71,7 @@ static void computed_release(struct evidence *e) {
     is_draws_release(&e->draws);
 }
 
-/* What the structure is and its place in the search are known by those who made it. */
+/* The owner knows the structure and its position in the search. */
 void evidence_pack(struct pack *p, struct evidence *e) {
     if (!p->reading) {
         computed_pack(p, e);
@@ -142,7 +142,7 @@ void evidence_finish(struct evidence *e, struct density t, double floor,
     e->open = NULL;
 }
 
-/* One mode at z instead of those there are; false: it is none. */
+/* Replaces the modes by a single one at z; false: not a mode. */
 static bool set_mode(struct evidence *e, const struct density *t, const double *z, double logp) {
     struct proposal old = e->prop;
     memset(&e->prop, 0, sizeof e->prop);

@@ -55,8 +55,8 @@ static inline double evidence_total(const struct evidence *e) {
     return e->logz + e->log_prior;
 }
 void evidence_free(struct evidence *e);
-/* What was computed for it; read, it replaces what there is, or nothing where the bytes are none.
- */
+/* Packs computed results. Reading replaces the present ones, and does nothing if the bytes are
+ * invalid. */
 void evidence_pack(struct pack *p, struct evidence *e);
 struct evidence *evidence_make(double log_prior); /* nothing is known yet */
 /* Rough evidence from the n starts in e->open: a few steps of optimisation, of one start alone
@@ -69,13 +69,13 @@ void evidence_finish(struct evidence *e, struct density t, double floor,
                      const struct fit_rules *rules);
 /* The one mode that z leads to; in haste perhaps none. */
 void evidence_at(struct evidence *e, struct density t, double *z);
-/* A mode at z in the shape of another evidence's first one: for somebody in haste. */
+/* A mode at z with the shape of another evidence's first one, for a hurried search. */
 void evidence_borrow(struct evidence *e, struct density t, const double *z,
                      const struct evidence *from);
-/* Of a structure that was given up: modes in the shape of a relative's first one (source: see
- * proposal_lend_mode), where it stands and at `faint` (NULL: there is none), where it is nearly the
- * relative, as wide as the prior. False: there are none, or the evidence that they lead to expect
- * lies below `floor`; all is as it was. */
+/* For an abandoned structure: modes with the shape of a relative's first one (source: see
+ * proposal_lend_mode), at its place and at `faint` (may be NULL), where it is nearly the relative,
+ * as wide as the prior. False: impossible, or the expected evidence is below `floor`; nothing has
+ * changed. */
 bool evidence_lend(struct evidence *e, struct density t, const struct evidence *from,
                    const int *source, const double *faint, double floor);
 /* Another start, which replaces all modes when it leads higher. */
@@ -114,11 +114,10 @@ struct space_ops {
     struct evidence *(*fit)(struct space *s, size_t id, const struct evidence *parent, int thread);
     /* The same before anything is known of it. NULL: searches of this space are not kept. */
     struct evidence *(*make)(struct space *s, size_t id);
-    /* Another start for e from a relative's optimum; false: there is none. */
+    /* Another start for e from a relative's optimum; false: impossible. */
     bool (*carry)(struct space *s, const struct evidence *e, const struct evidence *from,
                   double *z);
-    /* The start at which e is nearly the relative, which has less; false: there is none. May be
-     * NULL. */
+    /* The start at which e nearly equals the smaller relative; false: impossible. May be NULL. */
     bool (*faint)(struct space *s, const struct evidence *e, const struct evidence *from,
                   double *z);
     /* Which of the relative's coordinates those of e are, -1: none; false: they are other things.

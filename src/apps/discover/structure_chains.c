@@ -396,8 +396,8 @@ static bool mend_late(const void *ctx) {
 
 static const struct journal_step mend_step = {"mend", mend_job, mend_key, mend_pack, mend_late};
 
-/* The structures in which chains met the states that their proposals missed most are sampled anew
- * around these; then all probabilities are computed again. */
+/* Structures whose proposals missed most of the states that chains visited are sampled again around
+ * these; then all probabilities are recomputed. */
 static void mend_proposals(struct run *r) {
     struct mending m = {.r = r};
     struct posterior *p = r->p;

@@ -49,7 +49,7 @@ enum trait {
 
 /* Bytes of a record of a part; 0: a length stands before each. */
 int trait_width(int part);
-/* The number of the part that answers a question without an argument; -1: there is none. */
+/* The number of the part that answers a question without an argument, or -1. */
 int trait_asked(const struct ask_predicate *q);
 
 /* Appends the records of a series, or of a number without one (p NULL), to every part. */
@@ -63,9 +63,8 @@ struct traits {
 };
 /* Parts that a question needs, a bit each. */
 uint64_t traits_needed(const struct ask *q);
-/* Bounds for each of n series. text: of a structure by its number (NULL: none). Nobody asks for a
- * series whose upper bound is below `least`: that may be any number that is. GPM_E_FORMAT: damaged
- * bytes. */
+/* Bounds for each of n series. text: of a structure by its number (NULL: none). The upper bound of
+ * a series below `least` is not needed: it may be any number below. GPM_E_FORMAT: damaged bytes. */
 GPM_MUST_USE enum gpm_status traits_bound(const struct ask *q, const struct traits *t,
                                           const struct sketch_names *names, float least, float *lo,
                                           float *hi);

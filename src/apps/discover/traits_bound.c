@@ -156,8 +156,8 @@ static bool steps_within(const struct leaf *l, size_t i, const uint8_t *when,
 }
 
 /* ---- periods ---- */
-/* Draws with a pattern whose period may be in the range, and with one that may not be: where there
- * are none of these, the patterns asked for are all of them, whose bounds lo, hi hold. */
+/* Draws with a pattern whose period may be in the range, and with one that may not be: without the
+ * latter, the patterns asked for are all patterns, whose bounds lo, hi hold. */
 static bool within_periods(const struct leaf *l, size_t i, const uint8_t *when,
                            struct trait_record r) {
     double from, to, may = 0, other = 0;

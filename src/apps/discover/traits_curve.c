@@ -115,7 +115,7 @@ static void some_of(const struct leaf *l, size_t at, struct some *s) {
     size_t n = l->t->n - at < CHUNK ? l->t->n - at : CHUNK;
     s->all = !l->need;
     s->n = s->all ? n : 0;
-    for (size_t i = 0; i < n && !s->all; i++) { /* without a branch, which nobody could foretell */
+    for (size_t i = 0; i < n && !s->all; i++) { /* without a branch, for better prediction */
         s->who[s->n] = (int)i;
         s->n += l->need[at + i];
     }
@@ -370,8 +370,8 @@ static void levels_of(const uint8_t *r, const double *t, size_t n, double bound,
     }
 }
 
-/* The share of draws above a number, and below; less than one of them is none. At most where the
- * level is below, at least where it is above the number. */
+/* The share of draws above a number, and below; less than one of them counts as zero. At most where
+ * the level is below, at least where it is above the number. */
 static void bound_levels(const struct levels *v, const uint8_t *live, size_t n, double sign,
                          float *lo, float *hi) {
     for (size_t i = 0; i < n; i++) {

@@ -59,7 +59,7 @@ static void count(double v, const char *unit, struct buf *out) {
     buf_printf(out, "%s%s", unit, near(v, 1) ? "" : "s");
 }
 
-/* The unit that a duration is told in; weeks: *n of days. */
+/* The unit in which a duration is given; weeks: *n of days. */
 static const char *unit_of(double days, double *n) {
     size_t i = 0;
     while (days >= units[i].below) i++;

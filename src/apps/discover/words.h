@@ -10,7 +10,7 @@
 /* Three digits, whole from 1000 to 999999, between two texts. */
 void words_number(const char *before, double v, const char *after, struct buf *out);
 /* A value of the series with at least so many digits, and so many that a tenth of the values'
- * standard deviation shows: amounts around 1e9 that differ by 3 are told apart. */
+ * standard deviation shows: amounts around 1e9 that differ by 3 remain distinct. */
 void words_value(const struct discovery *d, double v, int least, struct buf *out);
 /* How a value is written in the user's units. */
 typedef void quantity(const struct discovery *d, double v, struct buf *out);
@@ -26,7 +26,7 @@ void words_share(double share, double fine, struct buf *out);
 void words_probability(double p, struct buf *out);
 
 bool words_log(const struct discovery *d); /* the top structure models logarithms */
-/* The unit in which changes of this series are told ("year", "hour"), and how much of x it is. */
+/* The unit for changes of this series ("year", "hour"), and its length in x. */
 const char *words_rate_unit(const struct discovery *d, double *x);
 /* "rises by 3.2 per year (95%: 2.1 to 4.3)": a slope per unit of x on the scale of the transform,
  * with its standard deviation; past: "rose". */

@@ -112,7 +112,7 @@ static void raise_floor(struct scan *s, const uint8_t *live, const float *lo, si
         }
 }
 
-/* For each series the step of its upper bound; `step` was NONE before. */
+/* For each series the step of its upper bound; initially `step` is `NONE`. */
 static void take_steps(struct scan *s, const uint8_t *live, const float *hi, size_t n,
                        uint8_t *step) {
     float least = (float)(s->exact ? s->least : s->floor);

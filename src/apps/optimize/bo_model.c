@@ -158,8 +158,8 @@ struct prior { /* of a component of theta: normal, within bounds */
 };
 
 /* The length scales grow with the square root of the dimension: distances in the box do. Noisy:
- * users who say so mean more than rounding, and all variation may be noise. Less cost is given
- * because it is useful: it shows most of the function. */
+ * a user asks for it because of more than rounding, and all variation may be noise. Less cost is
+ * given because it is useful: it shows most of the function. */
 static struct prior prior_of(const struct bo_model *m, int i) {
     if (i < m->d)
         return (struct prior){log(0.5 * sqrt(m->D)), m->noisy ? 1 : 0.7, log(0.02), log(20)};
