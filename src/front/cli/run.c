@@ -31,7 +31,7 @@ static volatile sig_atomic_t stopped;
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGXCPU, SIGHUP};
 static atomic_int n_interrupts;
 
-/* A user who interrupts a second time does not want to wait. Machines send signals twice
+/* A second interrupt means that the user does not want to wait. Machines send signals twice
  * unintentionally: Slurm to the step and to the job, SIGUSR1 before SIGTERM. */
 static bool insists(int sig) {
     return sig == SIGINT && atomic_fetch_add(&n_interrupts, 1) > 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside infer/: the one place of the transforms between the support of a choice, x, and an
- * unconstrained space of the same measure, z, where samplers and optimisers work:
+ * Inside inference/: all transforms between the support of a choice, x, and an unconstrained space
+ * z, where samplers and optimisers work:
  *
  *     real             x = z
  *     above lo         x = lo + exp z
@@ -23,15 +23,15 @@
  * unit vector the measure is the area of the sphere. log |dx/dz| below turns them into densities of
  * z.
  *
- * Ends of an interval may be arguments that move with other choices; then so does x at a given z.
- * Real numbers whose distribution a location m and a scale s shift and stretch can be centred by
- * degrees (Papaspiliopoulos, Roberts and Skold 2007; Gorinova, Moore and Hoffman 2020):
+ * Ends of an interval may be arguments that change with other choices; then x at a given z changes,
+ * too. Real numbers with a location m and a scale s can be centred by degrees (Papaspiliopoulos,
+ * Roberts and Skold 2007; Gorinova, Moore and Hoffman 2020):
  *
  *     centred by c     x = m + s^(1-c) (z - c m); c = 1: x = z, c = 0: x = m + s z
  *
- * A simplex could be broken like a stick, one share after the other. Log ratios treat all shares
- * alike: the posterior is as smooth in one order of the shares as in another, shares near 0 cost no
- * digits of the others, and Dirichlet posteriors are closer to normal ones. */
+ * Why log ratios instead of stick breaking: they treat all shares of a simplex alike, so the order
+ * of the shares does not matter. Shares near 0 cost no digits of the others, and Dirichlet
+ * posteriors are closer to normal. */
 #ifndef INFER_CONSTRAIN_H
 #define INFER_CONSTRAIN_H
 #include "language/rows/protocol/sp.h"

@@ -12,8 +12,8 @@
  * Matrices. For i > j, dX_ij / dL_ij = L_jj and nothing later enters, so that
  *
  *     correlations   log |dX/dL| = sum_j (d - 1 - j) log L_jj
- *     covariances    log |dX/dL| = d log 2 + sum_j (d - j) log L_jj        (X_jj moves by 2
- * L_jj) */
+ *     covariances    log |dX/dL| = d log 2 + sum_j (d - j) log L_jj       (dX_jj = 2 L_jj dL_jj)
+ */
 #include "inference/hmc/constrain.h"
 
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside infer/: parts of a block whose transform follows their arguments. In
+ * Inside inference/: parts of a block whose transform follows their arguments. In
  *
  *     y ~ flat(lower=0);  x ~ uniform(0, y)          theta ~ normal(mu, tau), mu and tau unknown
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * bridge_evidence: the evidence of the data from draws of the posterior (Meng and Wong 1996; Gronau
- * et al. 2017), in the unconstrained space of the continuous choices. With p the unnormalised
- * density there, g a normal distribution fitted to the first half of the draws, z_i the N1 draws of
- * the second half and u_j N2 draws from g, the evidence Z is the fixed point of
+ * et al. 2017), in the unconstrained space of the continuous choices. Let p be the unnormalised
+ * density there and g a normal distribution fitted to the first half of the draws. With z_i the N1
+ * draws of the second half and u_j N2 draws from g, the evidence Z is the fixed point of
  *
  *     Z = 1/N2 sum_j p(u_j) / (s1 p(u_j) + s2 Z g(u_j))
  *         over 1/N1 sum_i g(z_i) / (s1 p(z_i) + s2 Z g(z_i)),     s1 : s2 = ESS of z : N2

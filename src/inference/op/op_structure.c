@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * structure_mh: moves between structures that take their parameters along.
+ * structure_mh: moves between structures, with matching parameters.
  *
  * Let k be the structure (the choices of a scope and everything that depends on them), theta the
  * continuous choices of another scope, g_k the fit (laplace_fit.h) of p(theta | k, data). The
@@ -13,9 +13,9 @@
  *
  *     p(y, theta' | k') = p(y | k', theta_1) p(theta_1 | k') J(theta') / J(theta_1),
  *
- * J the weight of theta alone under k'. theta_1 cancels. g must be a function of the structure
- * alone: fits are made on fresh copies of the trace, whose order of nodes does not depend on how
- * the structure was reached. */
+ * where J is the weight of theta alone under k'. theta_1 cancels. g must be a function of the
+ * structure alone. So fits are made on new copies of the trace, whose order of nodes does not
+ * depend on how the structure was reached. */
 #include "inference/op/structure_choices.h"
 
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside infer/: all joint values of a block with their weights. */
+ * Inside inference/: all joint values of a block with their weights. */
 #ifndef INFER_ENUMERATE_H
 #define INFER_ENUMERATE_H
 #include "inference/run/move.h"

@@ -4,7 +4,7 @@
  * Its weight is a sum of factors (trace.h), each of which depends on few summed choices, so one
  * evaluation gives the factors of many of them:
  *
- *     Choices that share a factor get different colours. The model is evaluated once for every
+ * Choices that share a factor get different colours. The model is evaluated once for every
  * assignment of values to colours, which fills the table of every factor. Independent choices need
  * one colour, so K evaluations for K values; a chain needs two, K^2.
  *

@@ -5,12 +5,11 @@
  *
  *     dist_X_lp(x, a, n)        log density at x with parameters a[0..n-1]
  *     dist_X_draw(rng, a, n)    one draw
- *     dist_X_grad(x, a, n, g)   g[0] = d lp / dx, g[1 + i] = d lp / d a[i], at a point of the
- * support
+ *     dist_X_grad(x, a, n, g)   g[0] = d lp / dx, g[1 + i] = d lp / d a[i], inside the support
  *
  * lp is -inf outside the support; parameters outside their domain give NaN from lp and draw. A
- * discrete distribution has g[0] = 0. Parameters are those of the language's procedures; the
- * formula stands above each family in the .c files.
+ * discrete distribution has g[0] = 0. Parameters are those of the language's procedures; the .c
+ * files give the formula above each family.
  */
 #ifndef MATH_DIST_H
 #define MATH_DIST_H

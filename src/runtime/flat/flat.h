@@ -8,8 +8,9 @@
  * nothing. Rows with numeric forms run on doubles; other deterministic rows, densities and makers
  * run on values. So the forms a row offers decide its speed, never whether the block compiles.
  *
- *     Invariant: the trace is up to date except for flats that are AHEAD. The trace lists those,
- * and everything but flats calls trace_settle before reading.
+ *     Invariant: the trace is up to date except for flats that are AHEAD.
+ *
+ * The trace lists flats that are ahead. Everything but flats calls trace_settle before reading.
  *
  * Keeping a proposal writes principals, results and shared densities into their nodes at once. Two
  * things are left to trace_settle, so that single steps touch little memory: copies at nodes that
