@@ -103,7 +103,7 @@ void pack_int(struct pack *p, int *x) {
 }
 
 void pack_bool(struct pack *p, bool *x) {
-    *x = narrow(p, *x, 1) != 0;
+    *x = narrow(p, !p->reading && *x, 1) != 0; /* what is read into may hold no truth yet */
 }
 
 void pack_double(struct pack *p, double *x) {

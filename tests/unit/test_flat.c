@@ -6,7 +6,7 @@
 #include "support/check.h"
 #include "support/program.h"
 
-#include "runtime/flat/flat.h"
+#include "runtime/flat/form.h"
 #include "inference/run/move.h"
 #include "language/rows/protocol/adjoint.h"
 #include <math.h>
@@ -302,6 +302,43 @@ static void blocks_in_turn_stay_compiled(void **state) {
     session_done(s);
 }
 
+static bool holds(const struct trace *t, const struct flat *f) {
+    return inner(t)->flats_structure == t->structure &&
+           f->stamp >> EPOCH_BITS == inner(t)->flats->stamp >> EPOCH_BITS;
+}
+
+/* An accepted move of k exchanges what the observation reads. The flats that rest on it are
+ * compiled again: of b and c, of d, which the same observation reads, and of a pair with d. Those
+ * of a and e hold, and so does the flat of both. A directive throws all away. */
+static void a_structural_move_elsewhere_throws_no_flat_away(void **state) {
+    (void)state;
+    enum { A, E, K, B, C, D };
+    struct session *s = session_with(
+        "assume a = normal(0, 1); assume e = gamma(2, 1); observe normal(a, e) = 1;"
+        "assume k = flip(0.5); assume b = normal(0, 1); assume c = normal(0, 1);"
+        "assume d = normal(0, 1); observe normal((if (k) { b } else { c }) + d, 3) = 0.5;",
+        5);
+    struct trace *t = trace_of(s);
+    for (int moves = 0; moves < 10;) {
+        bool accepted, k_was = node_value(t->choices.at[K]).u.boolean;
+        struct node *apart[2] = {t->choices.at[A], t->choices.at[D]}, **at = t->choices.at;
+        struct flat *of[6], *both = flat_of(t, at, 2), *mixed = flat_of(t, apart, 2);
+        assert_null(flat_of(t, &at[K], 1));
+        for (int i = 0; i < 6; i++)
+            if (i != K) assert_non_null(of[i] = flat_of(t, &at[i], 1));
+        assert_int_equal(trace_mh(t, &at[K], 1, NULL, &accepted), GPM_OK);
+        if (!accepted || node_value(at[K]).u.boolean == k_was) continue;
+        moves++;
+        assert_true(holds(t, of[A]) && holds(t, of[E]) && holds(t, both));
+        assert_false(holds(t, of[B]) || holds(t, of[C]) || holds(t, of[D]) || holds(t, mixed));
+        check_trace(t);
+    }
+    struct flat *f = flat_of(t, t->choices.at, 1);
+    t->structure++;
+    assert_false(holds(t, f));
+    session_done(s);
+}
+
 /* A point that cannot be judged changes nothing, not even the stream of random numbers. */
 static void what_is_left_changes_nothing(void **state) {
     (void)state;
@@ -412,12 +449,14 @@ static void parts_add_up(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(points_weigh_the_same),
-                                       cmocka_unit_test(structure_that_changes_is_left),
-                                       cmocka_unit_test(flats_of_one_and_of_many_agree),
-                                       cmocka_unit_test(blocks_in_turn_stay_compiled),
-                                       cmocka_unit_test(what_is_left_changes_nothing),
-                                       cmocka_unit_test(a_point_that_is_left_costs_no_others),
-                                       cmocka_unit_test(parts_add_up)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_weigh_the_same),
+        cmocka_unit_test(structure_that_changes_is_left),
+        cmocka_unit_test(a_structural_move_elsewhere_throws_no_flat_away),
+        cmocka_unit_test(flats_of_one_and_of_many_agree),
+        cmocka_unit_test(blocks_in_turn_stay_compiled),
+        cmocka_unit_test(what_is_left_changes_nothing),
+        cmocka_unit_test(a_point_that_is_left_costs_no_others),
+        cmocka_unit_test(parts_add_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
  * only pass a value on (tags, branches, calls; operands of flats refer past them), and densities of
  * observations that the flat owns (those that depend on its one principal alone). trace_settle
  * begins a new epoch, in which flats read their owned observations again. Only a change of the
- * trace's structure requires recompiling.
+ * structure that a flat rests on requires recompiling it (stale.c).
  *
  * A proposal: flat_open, then flat_propose any number of times, then flat_keep, or flat_drop to
  * leave the trace unchanged. Between open and the end nothing else may touch the trace. */
@@ -28,7 +28,7 @@
 struct flat;
 
 /* The flat of these principals, compiled on first use; NULL if a scaffold is needed. The trace owns
- * it until the structure changes. */
+ * it until the structure that it rests on changes. */
 struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n);
 size_t flat_n_principals(const struct flat *f);
 struct node *flat_principal(const struct flat *f, size_t i);

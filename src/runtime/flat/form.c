@@ -6,8 +6,9 @@
  * Ownership: a node or the cache owns a flat. Flats share counted forms, and the map finds forms by
  * hash without owning them. A form owns its scratch. Flats come from the trace's pool.
  *
- * A flat's stamp has two parts. The upper bits are the structure it was compiled for; if that
- * changed, it is recompiled. The lower bits are the epoch in which it last read its owned
+ * A flat's stamp has two parts. The upper bits count how often all flats were thrown away before it
+ * was compiled; they are 0 once the structure that it rests on has changed (stale.c). If they are
+ * not those of now, it is recompiled. The lower bits are the epoch in which it last read its owned
  * observations; if that changed, refresh reads them again. The hot path tests both in one
  * comparison. */
 #include "runtime/flat/form.h"
@@ -143,7 +144,7 @@ static bool is_ahead(const struct trace *t) {
     return inner(t)->flats->ahead.n > 0;
 }
 
-static const struct flat_hooks hooks = {settle, is_ahead, flat_free, flats_free};
+static const struct flat_hooks hooks = {settle, is_ahead, flat_free, flats_outdate, flats_free};
 
 struct flats *flats_renewed(struct trace *t) {
     struct inner *in = inner(t);
@@ -152,7 +153,7 @@ struct flats *flats_renewed(struct trace *t) {
         in->flats = NEW(struct flats);
     }
     struct flats *all = in->flats; /* every flat must be recompiled */
-    all->structure = t->structure;
+    in->flats_structure = t->structure;
     all->stamp = ((all->stamp >> EPOCH_BITS) + 1) << EPOCH_BITS | 1;
     return all;
 }

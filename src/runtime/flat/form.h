@@ -160,10 +160,10 @@ struct pending {
 
 enum { FLAT_CACHE = 16, EPOCH_BITS = 26 };
 
-/* All flats of a trace. The upper part of a flat's `stamp` is the structure it was compiled for;
- * the lower part is the epoch in which it last read its owned observations. */
+/* All flats of a trace. The upper part of `stamp` counts how often all flats were thrown away; the
+ * lower part is the epoch. A flat has both of when it was compiled and last read its owned
+ * observations, or 0 once the structure that it rests on has changed (stale.c). */
 struct flats {
-    uint64_t structure; /* of the trace, when the stamp's upper part was set */
     uint64_t stamp;
     struct map forms; /* hash -> struct flat_form* */
     VEC(struct flat *) ahead;
@@ -185,7 +185,7 @@ struct flats *flats_renewed(struct trace *t);
 /* Created on first use, with an up-to-date stamp. */
 static inline struct flats *flats_of(struct trace *t) {
     struct flats *all = inner(t)->flats;
-    return all && all->structure == t->structure ? all : flats_renewed(t);
+    return all && inner(t)->flats_structure == t->structure ? all : flats_renewed(t);
 }
 struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *words,
                       struct node *const *owned);
@@ -193,6 +193,8 @@ struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *con
 struct flat_form *form_share(struct flats *all, struct flat_form *taken);
 size_t form_size(const struct flat_form *f); /* bytes, with operations and the arrays behind them */
 void form_lay_out(struct flat_form *f);      /* sets the array pointers from the counts */
+/* stale.c: the hook `outdate`. */
+void flats_outdate(struct trace *t, struct scaffold *s, struct family *const *dead, size_t n_dead);
 /* build.c. Owned by the caller. It has no form if the scaffold cannot be compiled. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n, bool apart);
 /* True: flat_make would certainly find that a step of this choice cannot be compiled. */

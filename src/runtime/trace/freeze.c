@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-typedef VEC(struct family *) families;
-
 struct freezing {
     struct trace *t;
     struct record *r;

@@ -163,6 +163,9 @@ struct flat_hooks {
     void (*settle)(struct trace *t);
     bool (*is_ahead)(const struct trace *t);       /* for checks */
     void (*drop)(struct trace *t, struct flat *f); /* drops the flat of a node that is freed */
+    /* An accepted proposal changed structure, and nothing else did; `dead` are still to be freed.
+     */
+    void (*outdate)(struct trace *t, struct scaffold *s, struct family *const *dead, size_t n_dead);
     void (*free)(struct trace *t);
 };
 
@@ -191,6 +194,7 @@ struct inner {
     struct pmap *names, *entries; /* of a sealed one: its world's maps and its own */
     struct map lent;              /* name -> procedures that read it for the model (made_with.c) */
     struct flats *flats;          /* all compiled steps; NULL until the first */
+    uint64_t flats_structure;     /* view.structure for which they hold */
     const struct flat_hooks *flat_hooks;
 };
 static inline struct inner *inner(const struct trace *t) {
@@ -325,7 +329,12 @@ void node_on(struct trace *t, struct node *n);
 void family_drop(struct trace *t, struct family *f, struct tagctx *ctx);
 /* Adds one requester. The family goes on with the first one. */
 void family_take(struct trace *t, struct family *f, struct tagctx *ctx);
-/* Frees those of the families that have no requester left, and everything only they requested. */
+/* Appends to `dead` those of the families that have no requester left, and everything only they
+ * requested; they must be freed then. */
+typedef VEC(struct family *) families;
+void families_find_dead(struct family *const *fam, size_t n, families *dead);
+void families_free(struct trace *t, families *dead);
+/* Finds and frees them. */
 void families_free_dead(struct trace *t, struct family *const *fam, size_t n);
 /* Frees all families as they stand, when the trace ends. */
 void families_free_all(struct trace *t);

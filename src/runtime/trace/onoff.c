@@ -119,8 +119,6 @@ void node_on(struct trace *t, struct node *n) {
     n->flags |= NODE_ON;
 }
 
-typedef VEC(struct family *) families;
-
 static void collect_dead(struct family *f, families *dead) {
     if (f->refs || f->dead) return;
     f->dead = true;
@@ -145,12 +143,20 @@ static void collect_all(struct trace *t, struct family *f, families *all) {
     }
 }
 
+void families_find_dead(struct family *const *fam, size_t n, families *dead) {
+    for (size_t i = 0; i < n; i++) collect_dead(fam[i], dead);
+}
+
+void families_free(struct trace *t, families *dead) {
+    for (size_t i = 0; i < dead->n; i++) family_free(t, dead->at[i]);
+    if (dead->n) t->structure++;
+    vec_release(dead);
+}
+
 void families_free_dead(struct trace *t, struct family *const *fam, size_t n) {
     families dead = {0};
-    for (size_t i = 0; i < n; i++) collect_dead(fam[i], &dead);
-    for (size_t i = 0; i < dead.n; i++) family_free(t, dead.at[i]);
-    if (dead.n) t->structure++;
-    vec_release(&dead);
+    families_find_dead(fam, n, &dead);
+    families_free(t, &dead);
 }
 
 void families_free_all(struct trace *t) {

@@ -493,27 +493,42 @@ static bool has_new_structure(const struct entry *e) {
     return e->role == ROLE_D && (e->requests || e->old.tag != e->n->val.tag);
 }
 
+/* Did nothing but what the scaffold holds change, since compiled steps held? Not where an
+ * observation moved from or to a variable, nor where layers below hold nodes. */
+static bool is_local(const struct scaffold *s) {
+    const struct inner *in = inner(s->t);
+    bool local = in->flats && in->flats_structure == s->structure && !in->below;
+    for (size_t i = 0; local && i < s->order.n; i++) {
+        const struct observed_root *o = s->e.at[s->order.at[i]].obs;
+        local = !o || !(o->left || o->taken);
+    }
+    return local;
+}
+
 /* Frees the old state. Marks are cleared first, since entries point to nodes of the freed
  * families. */
 static void commit(struct scaffold *s) {
     struct trace *t = s->t;
-    VEC(struct request *) dead = {0};
+    struct inner *in = inner(t);
+    VEC(struct request *) old = {0};
+    families dead = {0};
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
         t->structure += has_new_structure(e);
-        if (e->old_req) vec_push(&dead, e->old_req);
-        e->old_req = NULL;
+        if (e->old_req) {
+            vec_push(&old, e->old_req);
+            families_find_dead(e->old_req->fam, e->old_req->n_fam, &dead);
+        }
         observation_stay(e);
         if (e->remade) node_class(e->n)->aaa->commit(maker_state(e->n)->data, e->token);
     }
+    bool local = is_local(s);
+    if (local && t->structure != s->structure) in->flat_hooks->outdate(t, s, dead.at, dead.n);
     scaffold_end(s);
-    VEC(struct family *) fams = {0};
-    for (size_t i = 0; i < dead.n; i++)
-        for (uint32_t j = 0; j < dead.at[i]->n_fam; j++) vec_push(&fams, dead.at[i]->fam[j]);
-    families_free_dead(t, fams.at, fams.n);
-    for (size_t i = 0; i < dead.n; i++) request_free(t, dead.at[i]);
-    vec_release(&fams);
-    vec_release(&dead);
+    families_free(t, &dead);
+    if (local) in->flats_structure = t->structure;
+    for (size_t i = 0; i < old.n; i++) request_free(t, old.at[i]);
+    vec_release(&old);
 }
 
 void scaffold_close(struct scaffold *s, bool keep) {

@@ -21,9 +21,7 @@ PACK_SIZE(struct tagctx, 128, "struct tagctx: see pack_ctx");
 PACK_SIZE(struct scope_block, 72, "struct scope_block: see pack_scopes");
 PACK_SIZE(struct scope, 96, "struct scope: see pack_scopes");
 PACK_SIZE(struct record, 80, "struct record: see pack_record");
-PACK_SIZE(struct inner, 432, "struct inner: see pack_layer");
-
-typedef VEC(struct family *) families;
+PACK_SIZE(struct inner, 440, "struct inner: see pack_layer");
 
 /* ---- targets of values ---- */
 
