@@ -5,7 +5,7 @@
  * sp_class sp_NAME_rows[]` and `const size_t sp_NAME_count`; rows that another table gives rise to
  * (constructors of kernels) are made by `sp_NAME_make`. A family of operators ends its file with
  * `const struct infer_op infer_NAME_rows[]`, the last of them empty. A new family is one word here.
- */
+ * A library without applications (GPMEM_APPS=OFF) leaves out theirs. */
 #include "inference/run/infer.h"
 
 #define PROCEDURES(FAMILY, MADE)                                                                   \
@@ -51,11 +51,16 @@
     FAMILY(plugin)                                                                                 \
     FAMILY(open)                                                                                   \
     MADE(operator)
+#ifdef GPMEM_NO_APPS
+#define APPLICATION(FAMILY, name)
+#else
+#define APPLICATION(FAMILY, name) FAMILY(name)
+#endif
 #define OPERATORS(FAMILY)                                                                          \
     FAMILY(control)                                                                                \
     FAMILY(store)                                                                                  \
-    FAMILY(discover)                                                                               \
-    FAMILY(series)                                                                                 \
+    APPLICATION(FAMILY, discover)                                                                  \
+    APPLICATION(FAMILY, series)                                                                    \
     FAMILY(dataset)                                                                                \
     FAMILY(plot)                                                                                   \
     FAMILY(check)                                                                                  \
