@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Flats beside the scaffolds they are compiled from, on traces: what compiles, weights and
- * gradients of the same points, what a kept or dropped proposal leaves, the journal, the cache.
+ * gradients of the same points, what a kept or dropped proposal leaves, the cache.
  */
 #include "support/check.h"
 #include "support/program.h"
