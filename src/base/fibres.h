@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Fibres: many functions that each wait often for something best done for all of them at once
- * (chains that want a likelihood of the card each). They have stacks of their own and share a few
- * threads, one for each core: a fibre that waits costs no switch of threads, and what it works on
- * stays in its core's caches. A further thread sees to what they wait for, while others run on.
+ * Fibres: many functions that often wait for work best done for all of them together (chains that
+ * each want a likelihood from the card). They have separate stacks and share a few threads, one per
+ * core. A waiting fibre costs no thread switch, and its data stay in its core's caches. A further
+ * thread serves the waiting fibres while others run.
  *
- * Those that are furthest behind run first, by the points of their programs that they have passed:
- * all end at about the same time, also where some have much more to do between two points.
+ * The fibres furthest behind run first, by the points of their programs they have passed. So all
+ * end at about the same time, even if some have much more work between two points.
  *
- * A fibre stays on its thread. While it waits, others run there: it must hold no lock then, and
- * thread-local variables are theirs (the guard of files is kept apart for each).
- */
+ * A fibre stays on its thread. While it waits, others run there. So it must hold no lock then, and
+ * thread-local variables are shared with them (each fibre has its own guard of files). */
 #ifndef BASE_FIBRES_H
 #define BASE_FIBRES_H
 #include <stdbool.h>
@@ -18,18 +17,18 @@
 
 struct fibre;
 struct fibre_worker;
-/* What a fibre waits for: the first member of what its service is to work on. */
+/* What a fibre waits for: the first member of the service's request. */
 struct parcel {
     struct fibre *of;
     struct fibre_worker *at;
-    size_t passed; /* points, by then */
+    size_t passed; /* points passed at that time */
 };
-/* Does what is asked in parcels. begin: takes these on and returns at once, with a ticket; where
- * wait is false there are other tickets, and NULL says that the oldest must end before. The list
- * stays until then. end: waits until it is done. One thread calls them. */
+/* Serves the requests in parcels. begin: accepts these parcels and returns at once with a ticket.
+ * If wait is false there are other tickets, and NULL means that the oldest must end first. The list
+ * must persist until the end. end: waits for completion. One thread calls these. */
 struct parcel_service {
     void *(*begin)(struct parcel **all, size_t n, bool wait);
-    bool (*ended)(void *ticket); /* would not have to wait */
+    bool (*ended)(void *ticket); /* would `end` return at once? */
     void (*end)(void *ticket);
 };
 
@@ -41,10 +40,10 @@ void stack_free(char *stack, size_t size);
 /* Runs f(arg) as a fibre on a stack of that size and returns when it has ended. *lowest is set to
  * the stack's lowest byte before f begins. False: no stack, or no threads for it. */
 bool fibres_run(size_t size, void *(*f)(void *), void *arg, const char **lowest);
-bool fibre_here(void); /* is this one? */
-/* This one, if it is one, has passed a point: a transition, say. */
+bool fibre_here(void); /* is the caller a fibre? */
+/* If the caller is a fibre, it has passed a point, such as a transition. */
 void fibre_passed(void);
-/* Hands it over and waits until it is served, with those of others: as soon as a sixteenth of all
- * fibres wait, or some have waited for long. All of a process have one service. */
+/* Submits the parcel and waits until it is served together with others: as soon as a sixteenth of
+ * all fibres wait, or some have waited long. A process has one service. */
 void fibre_wait_for(struct parcel *p, const struct parcel_service *service);
 #endif

@@ -20,51 +20,52 @@
 
 enum file_how { FILE_GIVEN, FILE_OURS, FILE_PRIVATE };
 
-/* Why the last function of this file that failed in this thread did. */
+/* The reason of this thread's last failure in a function of this file. */
 const char *file_why(void);
 
 /* largest size of a text file; /dev/zero is larger */
 #define FILE_TEXT_MAX ((size_t)256 << 20)
 
-/* Appends the whole of a file of at most `max` bytes (else GPM_E_LIMIT). Pipes are waited for, and
- * given up as the guard says: GPM_E_INTERRUPT, GPM_E_LIMIT. */
+/* Appends the contents of a file of at most `max` bytes (otherwise GPM_E_LIMIT). Waiting for a pipe
+ * ends when the guard says so: GPM_E_INTERRUPT, GPM_E_LIMIT. */
 GPM_MUST_USE enum gpm_status file_read(const char *path, enum file_how how, size_t max,
                                        struct buf *out);
 GPM_MUST_USE enum gpm_status file_read_stdin(size_t max, struct buf *out);
 
-/* Writes a whole file. It is made beside and renamed, so that at every moment the old or the new
- * one is there; what is no regular file (a pipe, /dev/stdout, a link that the user chose) is
- * written in place. */
+/* Writes a whole file. A regular file is written beside and renamed, so at every moment the old or
+ * the new one exists. Others (a pipe, /dev/stdout, a link chosen by the user) are written in
+ * place. */
 GPM_MUST_USE enum gpm_status file_write(const char *path, enum file_how how, const void *data,
                                         size_t n);
-/* The same, but one that is there stays as it is: GPM_E_BUSY. */
+/* The same, but an existing file is kept: GPM_E_BUSY. */
 GPM_MUST_USE enum gpm_status file_new(const char *path, enum file_how how, const void *data,
                                       size_t n);
-/* The same for a file of ours, which stays open for more: file_put, then file_close. */
+/* The same for a file of ours that stays open for appending: file_put, then file_close. */
 GPM_MUST_USE enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd);
-/* Opens, or makes, a file to write at its end. */
+/* Opens a file for appending; makes it if missing. */
 GPM_MUST_USE enum gpm_status file_append(const char *path, int *fd);
-/* Opens a file of ours that is there, to be read (file_before) and written at its end. */
+/* Opens an existing file of ours for reading (file_before) and appending. */
 GPM_MUST_USE enum gpm_status file_go_on(const char *path, int *fd);
-/* What comes after its first n bytes goes; it has so many. */
+/* Truncates the file to its first n bytes; it must be at least that long. */
 GPM_MUST_USE enum gpm_status file_cut(int fd, size_t n);
-/* What was put is on the disk. */
+/* Ensures that written data are on the disk. */
 GPM_MUST_USE enum gpm_status file_sync(int fd);
 GPM_MUST_USE enum gpm_status file_put(int fd, const void *data, size_t n);
 GPM_MUST_USE enum gpm_status file_close(int fd);
 
-/* Makes a folder; one that is there is fine, a link to one unless the folder around it is ours. */
+/* Makes a folder. An existing one is fine; a link to a folder only if the folder around it is not
+ * ours. */
 GPM_MUST_USE enum gpm_status file_folder(const char *path, enum file_how how);
-/* Makes the folders above a private file, whose path is absolute. */
+/* Makes the parent folders of a private file with an absolute path. */
 GPM_MUST_USE enum gpm_status file_folders_above(const char *path);
-/* Takes the lock DIR/lock, which the process holds until file_unlock or its death; GPM_E_BUSY:
- * another process has it. What processes that were killed left half written in the folder goes. */
+/* Takes the lock DIR/lock, held by the process until file_unlock or its death; GPM_E_BUSY: another
+ * process has it. Removes unfinished files of killed processes from the folder. */
 GPM_MUST_USE enum gpm_status file_lock(const char *dir, int *fd);
 void file_unlock(const char *dir, int fd);
 
-/* The n bytes before place `end`; false: it has not so many. */
+/* The n bytes before offset `end`; false: there are not so many. */
 bool file_before(int fd, size_t end, void *out, size_t n);
-void file_remove(const char *path); /* one of ours, if it is there */
+void file_remove(const char *path); /* a file of ours; may be missing */
 bool file_there(const char *path);
 bool file_regular(const char *path); /* also through links */
 #endif

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Libraries of the system that need not be there: opened by name when they are wanted. They stay
- * open.
- */
+ * Optional system libraries, opened by name when needed. They stay open. */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* A function, and where the pointer to it goes. */
+/* A function, and where to store the pointer to it. */
 struct library_symbol {
     const char *name;
     void *at;
 };
 
-/* Fills the pointers of a table that ends with {0}. NULL, or the name that the library lacks. */
+/* Fills the pointers of a table that ends with {0}. Returns NULL, or the first name missing in the
+ * library. */
 static inline const char *library_bind(void *library, const struct library_symbol *s) {
     for (void *found; s->name; s++) {
         if (!(found = dlsym(library, s->name))) return s->name;
@@ -24,7 +23,7 @@ static inline const char *library_bind(void *library, const struct library_symbo
     return NULL;
 }
 
-/* false: the library, or one of its functions, is not there. */
+/* false: the library or one of its functions is missing. */
 static inline bool library_load(const char *name, const struct library_symbol *symbols) {
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     return library && !library_bind(library, symbols);

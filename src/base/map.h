@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * One hash map: 64-bit keys (pointers, hashes) to pointers; open addressing, deletion by shifting.
- * For keys that are not integers, callers hash and keep chains behind the pointer. Whatever keys
- * are chosen, few share a place: that is another one in every process.
- */
+ * For keys that are not integers, callers hash and keep chains behind the pointer. For any choice
+ * of keys few collide, since slots depend on a secret of the process. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 #include <math.h>
@@ -25,12 +24,12 @@ void map_release(struct map *m);
 void *map_get(const struct map *m, uint64_t key); /* NULL when absent */
 void map_put(struct map *m, uint64_t key, void *val);
 void *map_del(struct map *m, uint64_t key); /* returns the old value or NULL */
-/* The same in every process: for streams of random numbers and for what is written. */
+/* The same in every process: for streams of random numbers and for written data. */
 uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
 /* For keys of tables only. It includes a secret of the process, so an author of keys cannot make
  * them collide. No visible result may depend on it, or on the order of slots. */
 uint64_t hash_key(const void *p, size_t n, uint64_t seed);
-/* The hash of a sequence with one more part. */
+/* The hash of a sequence extended by one part. */
 static inline uint64_t hash_key_add(uint64_t h, uint64_t part) {
     return hash_key(&part, sizeof part, h);
 }
@@ -41,8 +40,8 @@ static inline uint64_t hash_mix(uint64_t x) {
     x *= 0xc4ceb9fe1a85ec53ULL;
     return x ^ (x >> 33);
 }
-/* Numbers as parts of keys: 0 and -0 are one key, and so is every NaN (under == a NaN would never
- * be found again). Whatever hashes a number for a key takes hash_num. */
+/* Numbers as parts of keys: 0 and -0 are one key, and so are all NaNs (under == a NaN would never
+ * be found again). Code that hashes a number for a key must use hash_num. */
 static inline bool same_number(double a, double b) {
     return a == b || (a != a && b != b);
 }

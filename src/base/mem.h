@@ -23,30 +23,29 @@ void mem_free(void *p);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 
-/* For sizes that come from the user: NULL on failure or overflow, and where the limits of the work
- * (base/work.h) have no room. 64-byte aligned doubles. */
+/* For sizes chosen by the user: NULL on failure or overflow, or if the work's limits (base/work.h)
+ * do not permit it. 64-byte aligned doubles. */
 double *mem_try_doubles(size_t n);
 void *mem_try_alloc(size_t n, size_t size);
 
-/* Bytes that the process holds from the allocator, for limits that users set: the resident size
- * first, which is cheap and never below it by much; the allocator's own count when that is above
- * `enough`. */
+/* Bytes the process holds from the allocator, for user limits. First the resident size, which is
+ * cheap and never much too low; the allocator's own count if that is above `enough`. */
 size_t mem_held(size_t enough);
 
-/* Gives freed memory back to the system when the process has more than `enough`. */
+/* Returns freed memory to the system if the process has more than `enough`. */
 void mem_give_back(size_t enough);
 
-/* How often the allocator had no more since the process started. */
+/* Number of times the allocator ran out since the process started. */
 unsigned long mem_shortages(void);
-/* Makes sure that there is a reserve; false: there is no memory for one. */
+/* Ensures that the reserve exists; false: no memory for one. */
 bool mem_reserve(void);
 
-/* For copies that must not fail: gives the reserve up for one more try; after a second failure the
+/* For copies that must not fail: releases the reserve for one more try. After a second failure the
  * process ends with a message. `tries` counts from 0. */
 void mem_insist(int tries);
 
 /* Makes the n-th following allocation fail (n = 1: the next one); 0 switches it off. _try counts
- * mem_try_* alone. mem_fail_pending: it has not failed yet. */
+ * only mem_try_*. mem_fail_pending: the failure is still to come. */
 void mem_fail_nth(long n);
 void mem_fail_nth_try(long n);
 bool mem_fail_pending(void);

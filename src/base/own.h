@@ -9,12 +9,13 @@
 #include "base/buf.h"
 #include <stdbool.h>
 
-/* Appends $XDG_STATE_HOME/gpmem/NAME, ~/.local/state/gpmem/NAME without it; false: there is no such
+/* Appends $XDG_STATE_HOME/gpmem/NAME, by default ~/.local/state/gpmem/NAME; false: no such
  * folder. */
 bool own_path(struct buf *path, const char *name);
 
 enum { OWN_CODE = 65 };
-/* The code of these bytes; false: there is no key, and none can be kept; own_why says why. */
+/* The code of these bytes; false: there is no key and none can be stored; own_why gives the
+ * reason. */
 bool own_code(const void *data, size_t n, char code[OWN_CODE]);
 const char *own_why(void);
 #endif

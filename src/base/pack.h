@@ -3,14 +3,13 @@
  * Packing: the state of a session as bytes, and back. One function per struct serves both ways: it
  * names each field once, in one order, and the mode of the pack says whether that writes or reads.
  *
- * Objects that others point at are known by a number, given at the first meeting: sharing and rings
- * are kept. An object is put under its number (pack_made) before what it holds is packed, so that
- * whatever leads back to it finds it.
+ * Objects that others point at get a number at their first occurrence, so sharing and cycles are
+ * preserved. An object is registered (pack_made) before its contents are packed, so references back
+ * to it are found.
  *
- * A pack that fails stays failed: writing then gives nothing, reading gives zeros, and `why` says
- * what it was. A file of them says by a code that this user wrote it (pack_seal, pack_open), so
- * that what is read is what was written; lengths are checked against what is left all the same.
- */
+ * A failed pack stays failed: writing then gives nothing, reading gives zeros, and `why` has the
+ * reason. A file carries a code that proves that this user wrote it (pack_seal, pack_open), so its
+ * contents can be trusted. Lengths are still checked against the remaining bytes. */
 #ifndef BASE_PACK_H
 #define BASE_PACK_H
 #include "base/buf.h"
@@ -20,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counts the ways of writing: another number is another format. */
+/* Version of the format; another number is another format. */
 enum { PACK_FORMAT = 3 };
 
 /* A new field of a struct must be packed, or set by the reader; a changed size reports it. Sizes
@@ -30,7 +29,7 @@ enum { PACK_FORMAT = 3 };
 
 struct pack {
     bool reading;
-    bool copying;         /* in process: what both sides may hold goes as its address */
+    bool copying;         /* in process: objects of both sides go as addresses */
     struct buf out;       /* writing */
     const char *at, *end; /* reading; borrowed */
     struct map numbers;   /* writing: object -> its number */
@@ -48,27 +47,27 @@ struct pack {
 
 void pack_begin_write(struct pack *p);
 void pack_begin_read(struct pack *p, const char *data, size_t n);
-void pack_turn(struct pack *p); /* what was written is read, in the same process */
+void pack_turn(struct pack *p); /* reads the written data in the same process */
 void pack_release(struct pack *p);
 static inline bool pack_ok(const struct pack *p) {
     return p->why.len == 0;
 }
-/* The first reason stays. */
+/* Keeps the first reason. */
 void pack_fail(struct pack *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Fields. */
-void pack_u64(struct pack *p, uint64_t *x); /* 7 bits a byte: small ones are short */
+void pack_u64(struct pack *p, uint64_t *x); /* 7 bits per byte: small numbers are short */
 void pack_u32(struct pack *p, uint32_t *x);
 void pack_u16(struct pack *p, uint16_t *x);
 void pack_u8(struct pack *p, uint8_t *x);
 void pack_size(struct pack *p, size_t *x);
 void pack_int(struct pack *p, int *x);
 void pack_bool(struct pack *p, bool *x);
-void pack_double(struct pack *p, double *x);                              /* its bits */
-void pack_doubles(struct pack *p, double *x, size_t n);                   /* that are there */
-void pack_new_doubles(struct pack *p, double **x, size_t n, size_t room); /* NULL stays so; read:
-                                                             made, of `room` numbers at least */
-/* A VEC of doubles; read into an empty one. */
+void pack_double(struct pack *p, double *x);            /* its bits */
+void pack_doubles(struct pack *p, double *x, size_t n); /* the array exists */
+/* NULL stays NULL; reading makes at least `room` numbers. */
+void pack_new_doubles(struct pack *p, double **x, size_t n, size_t room);
+/* A VEC of doubles; reads into an empty one. */
 #define pack_vec_doubles(p, v)                                                                     \
     do {                                                                                           \
         size_t n_packed = (v)->n;                                                                  \
@@ -80,24 +79,24 @@ void pack_new_doubles(struct pack *p, double **x, size_t n, size_t room); /* NUL
 void pack_raw(struct pack *p, void *x, size_t n);
 void pack_text(struct pack *p, char **x);      /* owned; may be NULL */
 void pack_sym(struct pack *p, struct sym **x); /* may be NULL */
-/* How many things of at least `size` bytes follow: refused where there is no room for them. */
+/* The number of following items of at least `size` bytes; refused if the rest is too short. */
 void pack_count(struct pack *p, size_t *n, size_t size);
-/* A small number that says which: below `end`, else the pack fails. */
+/* A small number below `end`; otherwise the pack fails. */
 uint32_t pack_choice(struct pack *p, uint32_t x, uint32_t end);
 
-/* An object by its number. 0: it is NULL, or known, and *x is it; else it is met for the first time
- * under that number, and its contents follow: a reader makes it, says so by pack_made, and fills
- * it. */
+/* An object by its number. Returns 0 if it is NULL or known, and *x is set. Otherwise this is its
+ * first occurrence and its contents follow: a reader makes it, registers it with pack_made, and
+ * fills it. */
 size_t pack_object(struct pack *p, void **x);
 void pack_made(struct pack *p, size_t number, void *x);
-/* One that both sides have: it gets the next number, and nothing is written. NULL: the number is
- * not used. */
+/* An object that both sides have: it gets the next number, and nothing is written. NULL: the number
+ * is unused. */
 void pack_preset(struct pack *p, void *x);
-/* Writing: the number of an object that was met, 0: none. It is not written. */
+/* Writing: the number of a known object, or 0. It is not written. */
 size_t pack_known(const struct pack *p, const void *x);
 
 /* A file: its kind (four letters), format, version, checksum and length before the bytes, and the
- * code of all that (base/own.h). False: there is no key to say so by that this user wrote it. */
+ * code of all that (base/own.h). False: there is no key to prove that this user wrote it. */
 bool pack_seal(const struct pack *p, const char *kind, struct buf *out);
 /* The contents of such a file, borrowed. GPM_E_ARG with the reason: the file is not of this kind,
  * was cut or changed, has another format or version, or (unless `anyones`) was written by another

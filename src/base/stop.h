@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A request to stop: a flag that a signal handler or another thread sets while work goes on. It
- * orders nothing else, so relaxed accesses are enough; plain ones would be a data race. And haste:
- * the request, or a time, after which what was begun is brought to an end in short.
- */
+ * orders nothing else, so relaxed accesses are enough; plain ones would be a data race. Haste: a
+ * request or a time after which started work is finished quickly. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 #include "base/clock.h"

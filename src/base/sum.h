@@ -8,16 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A step that loses nothing: other bits of h or of word are other bits of the result. */
+/* An injective step: different bits of h or of word give a different result. */
 static inline uint64_t sum_word(uint64_t h, uint64_t word) {
     h = (h ^ word) * 0x9e3779b97f4a7c15ULL;
     return h ^ h >> 32;
 }
 
-/* Of bytes that come in pieces; begun with h, which is 0 or what came before. */
+/* The checksum of bytes in pieces; starts with h, which is 0 or an earlier checksum. */
 struct sum {
     uint64_t h, word;
-    uint64_t n; /* bytes so far */
+    uint64_t n; /* number of bytes added */
 };
 
 static inline void sum_add(struct sum *s, const void *data, size_t n) {
@@ -34,7 +34,7 @@ static inline uint64_t sum_end(const struct sum *s) {
     return sum_word(sum_word(s->h, s->word), s->n);
 }
 
-/* Of n bytes after those that gave h (0: none). */
+/* The checksum of n bytes that follow those with checksum h (0: no earlier bytes). */
 static inline uint64_t sum_bytes(uint64_t h, const void *data, size_t n) {
     struct sum s = {.h = h};
     sum_add(&s, data, n);

@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UTF8_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD: what cannot be shown */
+#define UTF8_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD: not displayable */
 
-/* Length of the UTF-8 sequence at s (n bytes are there) and its code point; 0 when malformed. */
+/* Length of the UTF-8 sequence at s (n bytes available) and its code point; 0 if malformed. */
 uint32_t utf8_decode(const char *s, size_t n, uint32_t *code);
 /* The offset of the first byte that is not valid UTF-8 or is NUL; otherwise len. */
 size_t utf8_check(const char *s, size_t len);
 /* Controls (C0, DEL, C1), separators of lines and paragraphs, and the marks and overrides of
- * direction (Unicode's Bidi_Control): what steers a terminal, or turns text around on it. */
+ * direction (Unicode's Bidi_Control): characters that control a terminal, or reverse text on it. */
 bool utf8_steers(uint32_t code);
-/* Takes no ink of its own: blanks other than the space, joiners, selectors, tags. */
+/* Is it invisible: a blank other than the space, a joiner, selector or tag? */
 bool utf8_invisible(uint32_t code);
-/* Appends a text of n bytes in UTF-16, whose byte order its first two tell; what is no character
- * becomes the replacement. */
+/* Appends a text of n bytes in UTF-16; its first two bytes give the byte order. Invalid units
+ * become the replacement character. */
 void utf8_from_utf16(const char *text, size_t n, struct buf *out);
-/* Appends a text in the code of Windows for western Europe (1252, of which Latin-1 is a part). */
+/* Appends a text in Windows-1252 (western Europe; includes Latin-1). */
 void utf8_from_windows(const char *text, size_t n, struct buf *out);
 #endif

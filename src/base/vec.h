@@ -33,7 +33,7 @@
 
 #define vec_pop(v)  ((v)->at[--(v)->n])
 #define vec_last(v) ((v)->at[(v)->n - 1])
-/* Takes element i out: the last one moves into its place, and is the result. */
+/* Removes and returns element i; the last one moves into its place. */
 #define vec_swap_out(v, i) ((v)->at[i] = vec_pop(v))
 #define vec_clear(v)       ((v)->n = 0)
 #define vec_release(v)     (mem_free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)

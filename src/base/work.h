@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What ends the work of the calling thread: a request, a time, a size. Reading and waiting look at
- * it (base/file.h), programs between evaluations (runtime/core/core.h), and long walks and loops
- * inside one evaluation by work_ends().
+ * Limits that end the work of the calling thread: a request, a time, a size. Reading and waiting
+ * check them (base/file.h), and programs between evaluations (runtime/core/core.h). Long walks and
+ * loops inside one evaluation use work_ends().
  *
- * A walk that is given up leaves something that is not its result. So only an owner that takes back
- * everything that was computed since says `cuts`: it asks work_was_cut() before a result counts.
- */
+ * An abandoned walk leaves an invalid result. So `cuts` is set only by owners that undo everything
+ * computed since: they call work_was_cut() before a result counts. */
 #ifndef BASE_WORK_H
 #define BASE_WORK_H
 #include <signal.h>
@@ -15,35 +14,36 @@
 
 enum work_end { WORK_GOES_ON, WORK_STOPPED, WORK_LATE, WORK_LARGE };
 
-/* Fields that are 0 end nothing. */
+/* A field that is 0 sets no limit. */
 struct work_limits {
     const volatile sig_atomic_t *stop; /* base/stop.h */
     double deadline;                   /* clock_seconds() */
     size_t max_memory;                 /* bytes that the process may hold */
     bool cuts;                         /* work_ends() may be true */
-    double patience; /* seconds for which requests and times are waited with, since a place where
-                        the work ends without loss may be near */
-    bool taken;      /* work_was_cut() has said so: going back is not cut again */
+    double patience; /* how long, in seconds, a request or deadline waits for a nearby point where
+                        the work can end without loss */
+    bool taken;      /* work_was_cut() has reported it: the undoing is not cut again */
     enum work_end cut;
-    double since; /* when a request or the end of the time was first seen; 0: not yet */
+    double since; /* first time a request or the deadline was noticed; 0: not yet */
 };
 
-/* Borrowed until the next call; NULL: nothing ends it. Returns the one before. */
+/* Borrowed until the next call; NULL: no limits. Returns the previous one. */
 struct work_limits *work_set_limits(struct work_limits *l);
 
-/* Whether the work should end now. */
+/* Should the work end now? */
 enum work_end work_look(void);
-/* Whether a walk or loop is to be given up, as soon as possible. It costs some microseconds: asked
- * by work_step() in loops of small steps. */
+/* Should a walk or loop stop as soon as possible? It costs some microseconds, so loops of small
+ * steps call it through work_step(). */
 bool work_ends(void);
-/* Whether `bytes` more may be held; if not, the work ends. */
+/* May `bytes` more be held? If not, the work ends. */
 bool work_room(size_t bytes);
 /* Is there time for about this many seconds without a check? If not, the work ends. */
 bool work_time(double seconds);
-/* Why a walk was given up since the limits were set; then none is given up any more. */
+/* The reason why a walk was abandoned since the limits were set; afterwards no walk is
+ * abandoned. */
 enum work_end work_was_cut(struct work_limits *l);
 
-/* n small steps of a walk, of which a few in a hundred thousand ask. */
+/* n small steps of a walk; a few in a hundred thousand check the limits. */
 static inline bool work_steps(size_t *steps, size_t n) {
     if ((*steps += n) < 1 << 14) return false;
     *steps = 0;
