@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What is under a memo table: a database that runs SQL. The statements are written once, in
- * SQLite's words; a driver translates the few that its database spells otherwise. SQLite
- * (io/store/sqlite.c) is a file and the default, PostgreSQL (io/store/postgres.c) a server that
- * many machines share.
- */
+ * The database under a memo table, which runs SQL. The statements are written once, in SQLite's
+ * dialect; a driver translates the few that differ. SQLite (io/store/sqlite.c) is a file and the
+ * default, PostgreSQL (io/store/postgres.c) a server that many machines share. */
 #ifndef STORE_DRIVER_H
 #define STORE_DRIVER_H
 #include "io/store/memo.h"
@@ -19,39 +17,39 @@ struct memo_param {
 };
 enum { MEMO_PARAMS = 12 };
 
-/* A statement under way. Its rows are read one after the other; `done` ends it. */
+/* A running statement. Its rows are read one after the other; `done` ends it. */
 struct memo_answer {
-    void *at; /* the driver's; NULL: none */
+    void *at; /* the driver's, or NULL */
     int row;  /* the driver's */
 };
 enum cell_kind { CELL_NULL, CELL_INT, CELL_NUMBER, CELL_TEXT, CELL_BYTES };
 
-/* How a transaction begins. A claim that is lost with the machine is offered again; a result must
- * be safe before it is used, and rows get the numbers of their order (seq) one after the other. */
+/* The purpose of a transaction. A claim lost with the machine is offered again, but a result must
+ * be safe before use, and rows are numbered in order (seq). */
 enum memo_intent { MEMO_TO_CLAIM, MEMO_TO_STORE };
 
-/* What a store holds, whatever database is under it. */
+/* The contents of a store, for any database. */
 struct store_table {
     const char *name, *columns; /* columns that are read: 'id', 'key', .. */
-    int n;                      /* of them */
-    int added;                  /* the version that brought the last one, */
+    int n;                      /* number of columns */
+    int added;                  /* the version that added the last column */
     bool whole;                 /* or the table */
 };
 struct store_kind {
-    const char *noun;         /* what it is, in messages: "memo table" */
+    const char *noun;         /* its name in messages: "memo table" */
     int application_id;       /* of an SQLite file */
     int version, oldest;      /* what is written; what can be read without migration. The last step
                                  migrates nothing: pages of such a file have checksums */
-    const char *const *steps; /* step v takes version v to v + 1; a new store takes all */
-    const struct store_table *table; /* the last one has no name; the last version's */
+    const char *const *steps; /* step v migrates v to v + 1; a new store runs all */
+    const struct store_table *table; /* of the latest version; the last one has no name */
 };
-/* Creates the tables of a new store where `make` is set (then `made`, which may be NULL), migrates
- * those of an older version, and checks them. */
+/* If `make` is set, creates the tables of a new store (then calls `made`, which may be NULL).
+ * Migrates tables of an older version, and checks them. */
 GPM_MUST_USE enum gpm_status store_settle(struct memo *m, bool make,
                                           enum gpm_status (*made)(struct memo *m, const void *ctx,
                                                                   struct buf *err),
                                           const void *ctx, struct buf *err);
-int store_newest(struct memo *m); /* the version that this store can have */
+int store_newest(struct memo *m); /* the highest version possible for this store */
 /* The names of the tables, as 'a', 'b', and their number. */
 int store_tables(const struct store_kind *k, struct buf *names);
 
@@ -59,17 +57,17 @@ enum store_sums { STORE_SUMS_NONE, STORE_SUMS_MOST, STORE_SUMS_ALL };
 
 struct memo_driver {
     const char *prefix; /* of the names of its stores */
-    /* Connects; nothing is read yet. */
+    /* Connects; reads nothing yet. */
     enum gpm_status (*open)(struct memo *m, const struct memo_options *opt, struct buf *err);
     void (*close)(struct memo *m);
-    /* The version of the tables, 0: none there; whether they are what that version holds; and what
-     * is written beside them when they have been made. */
+    /* version: of the tables, 0: none. check: are they as that version requires? stamp: writes
+     * marks after the tables are made. */
     enum gpm_status (*version)(struct memo *m, int *version, struct buf *err);
-    enum gpm_status (*prepare)(struct memo *m, struct buf *err); /* before they are made; or NULL */
+    enum gpm_status (*prepare)(struct memo *m, struct buf *err); /* before making the tables */
     enum gpm_status (*check)(struct memo *m, struct buf *err);
     enum gpm_status (*stamp)(struct memo *m, struct buf *err);
-    enum store_sums (*sums)(struct memo *m); /* have its pages checksums, or will they have? */
-    /* After rows were added with ids of their own; or NULL. */
+    enum store_sums (*sums)(struct memo *m); /* do its pages have checksums, or will they? */
+    /* After rows were added with given ids; or NULL. */
     enum gpm_status (*counted)(struct memo *m, struct buf *err);
     /* Statements without parameters or answers. */
     enum gpm_status (*exec)(struct memo *m, const char *sql, const char *doing, struct buf *err);
@@ -85,15 +83,15 @@ struct memo_driver {
     const void *(*bytes)(const struct memo_answer *a, int col, size_t *n);
     enum gpm_status (*begin)(struct memo *m, enum memo_intent to, struct buf *err);
     enum gpm_status (*commit)(struct memo *m, struct buf *err);
-    void (*rollback)(struct memo *m); /* does nothing where there is nothing to take back */
+    void (*rollback)(struct memo *m); /* does nothing without an open transaction */
     double (*now)(struct memo *m);    /* seconds since 1970, by a server's clock if there is one */
     /* Waits until a process has stored a value, or for so many seconds; may return early. */
     void (*wait)(struct memo *m, double seconds);
-    /* After a failure: was the connection lost, and is there a new one? Then what was not committed
-     * can be tried again. NULL: connections are not lost. */
+    /* After a failure: was the connection lost, and is there a new one? Then uncommitted work can
+     * be retried. NULL: connections are never lost. */
     bool (*again)(struct memo *m);
 };
 extern const struct memo_driver memo_sqlite, memo_postgres;
-/* The one for a store of this name. */
+/* The driver for a store of this name. */
 const struct memo_driver *memo_driver_of(const char *path);
 #endif

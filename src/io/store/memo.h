@@ -25,10 +25,10 @@
 
 #define MEMO_VERSION 4 /* of the file; older ones are migrated, newer ones refused */
 
-#define MEMO_GIVEN "given" /* tag of rows that were not evaluated here */
+#define MEMO_GIVEN "given" /* tag of rows with values evaluated elsewhere */
 
 enum memo_status {
-    MEMO_ABSENT, /* no such row */
+    MEMO_ABSENT, /* no row */
     MEMO_CLAIMED,
     MEMO_DONE,
     MEMO_FAILED,
@@ -36,37 +36,37 @@ enum memo_status {
 };
 
 struct memo_options {
-    const char *function; /* identity of the source function; NULL: take what the file says */
-    const char *names;    /* names of the inputs, separated by commas, for people; NULL: x1,x2.. */
-    int dim;              /* number of inputs; 0: take what the file says */
+    const char *function; /* identity of the source function; NULL: as in the file */
+    const char *names;    /* names of the inputs, separated by commas, for display; NULL: x1,x2.. */
+    int dim;              /* number of inputs; 0: as in the file */
     bool read_only;
     double claim_seconds; /* how long a claim lasts without memo_renew; 0: 600, server 60 */
     const volatile sig_atomic_t *stop; /* ends a long statement; may be NULL */
-    int page; /* bytes of a page of a new file; 0: the database's own choice */
-    void (*say)(void *user, const char *text); /* told when a server is waited for; may be NULL */
+    int page;                          /* page size of a new file; 0: the database's default */
+    void (*say)(void *user, const char *text); /* called when waiting for a server; may be NULL */
     void *say_user;
-    bool kept; /* it holds what could not be stored (memo_keep_value) */
+    bool kept; /* it holds values that could not be stored (memo_keep_value) */
 };
 
-/* A handle. Others read what the file says, and leave the rest to the files of this folder. */
+/* A handle. Other code may read the file's properties; the other fields belong to this folder. */
 struct memo {
     char *path, *function; /* owned */
     const struct store_kind *kind;
     char *names; /* owned; comma separated */
     int dim;
-    int version; /* of the file; below its kind's where it may only be read */
+    int version; /* of the file; lower than its kind's if read-only */
     double claim_seconds;
     const struct memo_driver *driver;
     void *db;          /* the driver's connection */
-    const char *doing; /* what its statement is for, in messages */
+    const char *doing; /* purpose of the present statement, for messages */
     char *host;
-    int lost_times;          /* that the connection was lost, one after the other */
+    int lost_times;          /* consecutive losses of the connection */
     int depth;               /* of memo_begin */
-    size_t seen;             /* rows that the last list of them gave */
-    size_t brought;          /* values that were kept beside it, and came in as it was opened */
+    size_t seen;             /* number of rows in the last listing */
+    size_t brought;          /* values kept beside it and imported when it was opened */
     bool read_only, durable; /* durable: synchronous=FULL is on */
     bool kept;
-    struct map watched; /* claims of others in a file, by id: since when they are as they are */
+    struct map watched; /* others' claims in a file, by id: since when unchanged */
     void (*say)(void *user, const char *text);
     void *say_user;
     long pid;
@@ -76,18 +76,18 @@ struct memo {
     int64_t steps, max_steps; /* of SQLite's machine in this statement (sqlite.c) */
 };
 
-/* One row. Pointers are borrowed and valid during the callback only. */
+/* One row. Pointers are borrowed and valid only during the callback. */
 struct memo_row {
     int64_t id, seq; /* seq: 1, 2, .. in the order of finishing; 0 while not finished */
     const double *x; /* dim inputs */
     int dim, rep;    /* rep: 0, 1, .. number of the replicate at this input */
     enum memo_status status;
     double y;                 /* NaN unless done */
-    const char *outputs;      /* all numbers of an evaluation that gives several, as JSON; or "" */
+    const char *outputs;      /* JSON of all numbers, if an evaluation gives several; or "" */
     const char *error;        /* of a failure, "" otherwise */
     double seconds;           /* wall time of the evaluation */
     double started, finished; /* seconds since 1970, 0 unknown; a claim: when it was renewed */
-    double expires;           /* a claim: how long it lasts later; 0: never, 1: it was abandoned */
+    double expires;           /* a claim: its duration; 0: never expires, 1: abandoned */
     const char *host;
     long pid;
     long long pid_start; /* ticks, 0 unknown */
@@ -107,16 +107,16 @@ struct memo_claim {
     double y;
 };
 
-/* The file is made when it does not exist and the function is given. */
+/* Makes the file if it does not exist and the function is given. */
 GPM_MUST_USE enum gpm_status memo_open(struct memo **out, const char *path,
                                        const struct memo_options *opt, struct buf *err);
-void memo_close(struct memo *m); /* NULL is fine */
+void memo_close(struct memo *m); /* m may be NULL */
 
 /* Claims x atomically. */
 GPM_MUST_USE enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,
                                         struct buf *err);
-/* One more row at x, whatever is there: claimed by us, or asked, for an evaluation done elsewhere.
- */
+/* Adds a row at x regardless of existing ones: claimed by us, or asked, for an external
+ * evaluation. */
 GPM_MUST_USE enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_t *id,
                                           struct buf *err);
 /* Extends our claim on the row (heartbeat of a long evaluation). */
@@ -127,7 +127,7 @@ GPM_MUST_USE enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *
                                           struct buf *err);
 /* Makes our claim void at once, so that memo_reclaim can take it. */
 GPM_MUST_USE enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err);
-/* Gives a claim back unevaluated: the row is deleted. */
+/* Returns a claim without a result: deletes the row. */
 GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err);
 /* Stores y (finite) and, as a JSON object, all numbers where there are several (outputs, else
  * NULL); or a failure with its text. *stored (may be NULL) gets the value that now
@@ -135,26 +135,26 @@ GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf
 GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *outputs,
                                          const char *error, double seconds, double *stored,
                                          struct buf *err);
-/* After memo_finish failed: keeps a value that was paid for in a file beside the store (of a
- * server's in the user's state folder), and says in err where. The next memo_open that may write
- * brings it in. */
+/* After memo_finish failed: keeps an evaluated value in a file beside the store (for a server in
+ * the user's state folder), and reports in err where. The next memo_open with write access imports
+ * it. */
 void memo_keep_value(struct memo *m, int64_t id, const double *x, double y, const char *outputs,
                      double seconds, struct buf *err);
-/* Adds a finished row (error NULL) or a failed one, tagged MEMO_GIVEN; as a replicate when x is
- * there already and `replicate` is set, else an existing done row with the same y is left alone and
- * one with another y is GPM_E_CONFLICT. *added: there is one row more. */
+/* Adds a finished row (error NULL) or a failed one, tagged MEMO_GIVEN; as a replicate if x exists
+ * and `replicate` is set. Otherwise an existing done row with the same y is kept, and one with
+ * another y gives GPM_E_CONFLICT. *added: a row was added. */
 GPM_MUST_USE enum gpm_status memo_add(struct memo *m, const double *x, double y,
                                       const char *outputs, const char *error, double seconds,
                                       bool replicate, bool *added, struct buf *err);
 
-/* Calls fn for the rows with seq > after (finished ones, in that order), or for all rows in the
- * order of their making when after is -1; fn returns false to stop. */
+/* Calls fn for the rows with seq > after (finished ones, in that order), or for all rows in order
+ * of creation if after is -1; fn returns false to stop. */
 typedef bool memo_row_fn(const struct memo_row *row, void *user);
 GPM_MUST_USE enum gpm_status memo_each(struct memo *m, int64_t after, memo_row_fn *fn, void *user,
                                        struct buf *err);
 GPM_MUST_USE enum gpm_status memo_row_by_id(struct memo *m, int64_t id, memo_row_fn *fn, void *user,
                                             struct buf *err);
-/* Deletes one row; GPM_E_NOT_FOUND when it is not there. */
+/* Deletes one row; GPM_E_NOT_FOUND if missing. */
 GPM_MUST_USE enum gpm_status memo_delete(struct memo *m, int64_t id, struct buf *err);
 
 /* Named texts beside the table (the search space, the state of an optimiser). get: caller frees
@@ -163,27 +163,27 @@ GPM_MUST_USE enum gpm_status memo_get(struct memo *m, const char *key, char **va
                                       struct buf *err);
 GPM_MUST_USE enum gpm_status memo_set(struct memo *m, const char *key, const char *value,
                                       struct buf *err);
-/* Several calls as one atomic step: begin takes the write lock, end keeps everything when s (how it
- * went, begin included) is GPM_OK and nothing otherwise; the first failure. The calls above nest
- * inside. */
+/* Several calls as one atomic step. begin takes the write lock. end commits if s (the status so
+ * far, begin included) is GPM_OK, otherwise rolls back; returns the first failure. The calls above
+ * nest inside. */
 GPM_MUST_USE enum gpm_status memo_begin(struct memo *m, struct buf *err);
 GPM_MUST_USE enum gpm_status memo_end(struct memo *m, enum gpm_status s, struct buf *err);
 
 const char *memo_status_name(enum memo_status s); /* "done", "failed", .. */
 /* Waits until another process may have stored a value, at most that long. */
 void memo_wait(struct memo *m, double seconds);
-/* All rows and texts into a new store. */
+/* Copies all rows and texts to a new store. */
 GPM_MUST_USE enum gpm_status memo_copy(struct memo *from, const char *path, size_t *rows,
                                        struct buf *err);
 /* Reads all pages of a file. */
 GPM_MUST_USE enum gpm_status memo_check(struct memo *m, struct buf *err);
-/* Have the pages of the server, or those of the file that were read, checksums? */
+/* Do the pages of the server, or those read of the file, have checksums? */
 bool memo_summed(struct memo *m);
-/* After s, outside of memo_begin: the connection to a server was lost, and there is a new one: try
- * again. What has been said in err beyond `said` bytes is taken back. memo_claim, memo_reclaim,
- * memo_renew, memo_finish, memo_set and what reads do so themselves; memo_new_row, memo_add and
- * memo_delete do not, since what they did may stand. */
+/* After status s, outside of memo_begin: the connection to a server was lost and there is a new
+ * one, so the call can be repeated. Removes what err got beyond `said` bytes. memo_claim,
+ * memo_reclaim, memo_renew, memo_finish, memo_set and all reading calls retry themselves.
+ * memo_new_row, memo_add and memo_delete do not, since their effect may have been stored. */
 GPM_MUST_USE bool memo_again(struct memo *m, enum gpm_status s, size_t said, struct buf *err);
 bool memo_there(const char *path);   /* is there a store that can be opened? */
-bool memo_is_file(const char *path); /* else a name of a server's store: postgresql://... */
+bool memo_is_file(const char *path); /* otherwise the name of a server's store: postgresql://... */
 #endif
