@@ -27,28 +27,24 @@ static void proposal_free(struct box *b) {
     mem_free(p);
 }
 
-static struct box *proposal_pack(struct pack *p, size_t number, struct box *b) {
-    struct custom *c = b ? (struct custom *)b : NEW(struct custom);
-    if (!b) {
-        box_init(&c->box, &proposal_class);
-        pack_made(p, number, c);
-    }
+static void proposal_pack(struct pack *p, struct box *b) {
+    struct custom *c = (struct custom *)b;
     c->kind = (enum proposal_kind)pack_choice(p, c->kind, PROPOSE_CALL + 1);
     pack_value(p, &c->how);
     pack_value(p, &c->sub);
-    return &c->box;
 }
 
-const struct box_class proposal_class = {
-    .name = "proposal", .free = proposal_free, .pack = proposal_pack};
+const struct box_class proposal_class = {.name = "proposal",
+                                         .size = sizeof(struct custom),
+                                         .free = proposal_free,
+                                         .pack = proposal_pack};
 
 static struct custom *proposal_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &proposal_class ? (struct custom *)v.u.box : NULL;
 }
 
 static value proposal_new(enum proposal_kind kind, value how) {
-    struct custom *p = NEW(struct custom);
-    box_init(&p->box, &proposal_class);
+    struct custom *p = box_new(&proposal_class);
     p->kind = kind;
     p->how = value_ref(how);
     p->sub = ABSENT;

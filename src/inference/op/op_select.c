@@ -15,12 +15,13 @@ static void sub_free(struct box *b) {
     mem_free(s);
 }
 
-const struct box_class subproblem_class = {
-    .name = "subproblem", .free = sub_free, .pack = subproblem_pack};
+const struct box_class subproblem_class = {.name = "subproblem",
+                                           .size = sizeof(struct subproblem),
+                                           .free = sub_free,
+                                           .pack = subproblem_pack};
 
 value subproblem_new(enum sub_kind kind, value a, value b) {
-    struct subproblem *s = NEW(struct subproblem);
-    box_init(&s->box, &subproblem_class);
+    struct subproblem *s = box_new(&subproblem_class);
     s->kind = kind;
     s->a = value_ref(a);
     s->b = value_ref(b);

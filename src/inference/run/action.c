@@ -44,6 +44,7 @@ static void action_visit(struct box *b, struct visitor *v) {
 }
 
 const struct box_class action_class = {.name = "action",
+                                       .size = sizeof(struct action),
                                        .copies = true,
                                        .free = action_free,
                                        .print = action_print,
@@ -55,8 +56,7 @@ struct action *action_of(value v) {
 }
 
 static struct action *action_new(enum action_kind kind, struct span at) {
-    struct action *a = NEW(struct action);
-    box_init(&a->box, &action_class);
+    struct action *a = box_new(&action_class);
     a->kind = kind;
     a->at = at;
     return a;

@@ -26,16 +26,18 @@ static void dataset_print(const struct box *b, struct buf *out) {
     buf_puts(out, ">");
 }
 
-const struct box_class dataset_class = {
-    .name = "dataset", .free = dataset_free, .print = dataset_print, .pack = dataset_pack};
+const struct box_class dataset_class = {.name = "dataset",
+                                        .size = sizeof(struct dataset),
+                                        .free = dataset_free,
+                                        .print = dataset_print,
+                                        .pack = dataset_pack};
 
 struct dataset *dataset_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &dataset_class ? (struct dataset *)v.u.box : NULL;
 }
 
 struct dataset *dataset_new(const char *const *names, size_t n) {
-    struct dataset *d = NEW(struct dataset);
-    box_init(&d->box, &dataset_class);
+    struct dataset *d = box_new(&dataset_class);
     if (n == 0) return d;
     dataset_ready(d);
     d->names = mem_realloc(d->names, (d->n_columns + n + 1) * sizeof *d->names);

@@ -381,10 +381,10 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t,
 enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s,
                                     value block) GPM_MUST_USE;
 /* For the box classes (infer_pack.c). */
-struct box *model_pack(struct pack *p, size_t number, struct box *b);
-struct box *action_pack(struct pack *p, size_t number, struct box *b);
-struct box *dataset_pack(struct pack *p, size_t number, struct box *b);
-struct box *subproblem_pack(struct pack *p, size_t number, struct box *b);
+void model_pack(struct pack *p, struct box *b);
+void action_pack(struct pack *p, struct box *b);
+void dataset_pack(struct pack *p, struct box *b);
+void subproblem_pack(struct pack *p, struct box *b);
 void infer_state_init(struct infer_state *x, struct session_core *core);
 void infer_state_release(struct infer_state *x);
 void infer_write(struct infer_state *x, const char *text, size_t n); /* output of an action */

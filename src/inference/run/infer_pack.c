@@ -47,23 +47,18 @@ enum gpm_status infer_open(const struct session_core *core, const char *data, si
 
 /* ---- models ---- */
 
-struct box *model_pack(struct pack *p, size_t number, struct box *b) {
-    struct model *m = b ? (struct model *)b : NEW(struct model);
-    if (!b) {
-        box_init(&m->box, &model_class);
-        pack_made(p, number, m);
-    }
+void model_pack(struct pack *p, struct box *b) {
+    struct model *m = (struct model *)b;
     size_t n = m->p.n;
     pack_count(p, &n, 1);
     for (size_t i = 0; i < n && pack_ok(p); i++) {
-        struct trace *t = b ? m->p.at[i] : NULL;
+        struct trace *t = p->reading ? NULL : m->p.at[i];
         trace_pack(p, &t);
-        if (!b && t) vec_push(&m->p, t);
+        if (p->reading && t) vec_push(&m->p, t);
     }
     pack_bool(p, &m->begun);
     pack_u64(p, &m->made_by);
     if (!m->p.n) pack_fail(p, "a model in it has no trace");
-    return &m->box;
 }
 
 void pack_model(struct pack *p, struct model **m) {
@@ -85,19 +80,15 @@ const struct infer_op *pack_op(struct pack *p, const struct infer_op *op) {
     return op;
 }
 
-struct box *action_pack(struct pack *p, size_t number, struct box *b) {
-    struct action *a = b ? (struct action *)b : NEW(struct action);
+void action_pack(struct pack *p, struct box *b) {
+    struct action *a = (struct action *)b;
     size_t args = a->n, splices = a->n_splices;
-    if (!b) {
-        box_init(&a->box, &action_class);
-        pack_made(p, number, a);
-    }
     a->kind = (enum action_kind)pack_choice(p, a->kind, ACTION_EVAL + 1);
     pack_span(p, &a->at);
     a->op = pack_op(p, a->op);
     pack_count(p, &args, 1);
     pack_count(p, &splices, 1);
-    if (!b) {
+    if (p->reading) {
         a->args = mem_zalloc((args + 1) * sizeof *a->args);
         a->splices = mem_zalloc((splices + 1) * sizeof *a->splices);
         a->n = args;
@@ -106,42 +97,34 @@ struct box *action_pack(struct pack *p, size_t number, struct box *b) {
     pack_values(p, a->args, args);
     for (size_t i = 0; i < splices; i++) pack_frame(p, &a->splices[i]);
     pack_ast(p, &a->ast);
-    if (!b && a->ast) code_ref(a->ast->code);
+    if (p->reading && a->ast) code_ref(a->ast->code);
     pack_frame(p, &a->frame);
     pack_value(p, &a->val);
     pack_value(p, &a->label);
     pack_value(p, &a->name);
-    if (!b && (a->kind == ACTION_OP ? !a->op : !a->ast)) pack_fail(p, "an action in it is empty");
-    return &a->box;
+    if (a->kind == ACTION_OP ? !a->op : !a->ast) pack_fail(p, "an action in it is empty");
 }
 
-struct box *dataset_pack(struct pack *p, size_t number, struct box *b) {
-    struct dataset *d = b ? (struct dataset *)b : dataset_new(NULL, 0);
-    if (!b) pack_made(p, number, d);
+void dataset_pack(struct pack *p, struct box *b) {
+    struct dataset *d = (struct dataset *)b;
     pack_count(p, &d->n_columns, 1);
-    if (!b && d->n_columns) d->names = mem_zalloc(d->n_columns * sizeof *d->names);
+    if (p->reading && d->n_columns) d->names = mem_zalloc(d->n_columns * sizeof *d->names);
     for (size_t i = 0; i < d->n_columns; i++) pack_text(p, &d->names[i]);
     size_t n = d->cells.n;
     pack_count(p, &n, 1);
     vec_reserve(&d->cells, n);
     for (size_t i = 0; i < n; i++) {
-        if (!b) d->cells.at[i] = NIL;
+        if (p->reading) d->cells.at[i] = NIL;
         d->cells.n = i + 1;
         pack_value(p, &d->cells.at[i]);
     }
-    return &d->box;
 }
 
-struct box *subproblem_pack(struct pack *p, size_t number, struct box *b) {
-    struct subproblem *s = b ? (struct subproblem *)b : NEW(struct subproblem);
-    if (!b) {
-        box_init(&s->box, &subproblem_class);
-        pack_made(p, number, s);
-    }
+void subproblem_pack(struct pack *p, struct box *b) {
+    struct subproblem *s = (struct subproblem *)b;
     s->kind = (enum sub_kind)pack_choice(p, s->kind, SUB_CHOSEN + 1);
     pack_value(p, &s->a);
     pack_value(p, &s->b);
-    return &s->box;
 }
 
 /* ---- the state ---- */

@@ -35,19 +35,14 @@ static void model_visit(struct box *b, struct visitor *v) {
 }
 
 const struct box_class model_class = {.name = "model",
+                                      .size = sizeof(struct model),
                                       .free = model_free,
                                       .visit = model_visit,
                                       .clear = model_clear,
                                       .pack = model_pack};
 
-static struct model *model_empty(void) {
-    struct model *m = NEW(struct model);
-    box_init(&m->box, &model_class);
-    return m;
-}
-
 value model_new(struct session_core *core) {
-    struct model *m = model_empty();
+    struct model *m = box_new(&model_class);
     struct infer_state *x = infer_of(core);
     struct rng r;
     rng_init(&r, core->rng.seed, core->rng.chain, ++x->next_stream);
@@ -84,7 +79,7 @@ enum gpm_status model_whole(struct infer_state *x) {
 }
 
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
-    struct model *f = model_empty();
+    struct model *f = box_new(&model_class);
     f->begun = m->begun;
     f->made_by = m->made_by;
     enum gpm_status st = GPM_OK;

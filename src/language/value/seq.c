@@ -113,6 +113,7 @@ bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragge
         for (size_t j = 0; ok && j < n; j++) (*out)[i + j * *rows] = row[j];
         mem_free(row);
     }
+    if (ok && !*out) *out = NEW_ARRAY(double, 1); /* of no rows */
     if (!ok) {
         mem_free(*out);
         *out = NULL;

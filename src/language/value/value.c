@@ -243,6 +243,12 @@ static void free_one(value v, value_stack *pending) {
     COUNT_LIVE(-1);
 }
 
+void *box_new(const struct box_class *cls) {
+    struct box *b = mem_zalloc(cls->size);
+    box_init(b, cls);
+    return b;
+}
+
 void value_free_(value v) {
     value_stack pending = {0};
     free_one(v, &pending);

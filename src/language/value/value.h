@@ -138,9 +138,10 @@ struct box_class {
     void (*visit)(struct box *b, struct visitor *v); /* NULL: its references are hidden */
     void (*clear)(struct box *b); /* drops its references when a cycle is opened; or NULL */
     bool copies;                  /* holds parts of traces, to be copied */
-    /* Writes or reads one with its number (base/pack.h); b NULL: reads one, owned. NULL: cannot be
+    size_t size;                  /* of the object; box_new and readers of packs make it */
+    /* Writes the contents, or reads them into a new object of zeros (base/pack.h). NULL: cannot be
      * saved. */
-    struct box *(*pack)(struct pack *p, size_t number, struct box *b);
+    void (*pack)(struct pack *p, struct box *b);
 };
 struct box {
     struct obj o;
@@ -205,6 +206,7 @@ static inline void box_init(struct box *b, const struct box_class *cls) {
     b->o.flags = 0;
     b->cls = cls;
 }
+void *box_new(const struct box_class *cls); /* one reference; zeros after the header */
 
 /* Equality of keys in memo tables, dictionaries, blocks and agreeing particles. It is structural;
  * numbers compare by value, and NaN equals NaN. Different types are unequal. Arrays, vectors and

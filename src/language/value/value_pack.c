@@ -90,7 +90,16 @@ static void pack_contents(struct pack *p, size_t number, value *v) {
     }
 }
 
-static void pack_box(struct pack *p, size_t number, value *v) {
+struct box *pack_box(struct pack *p, size_t number, const struct box_class *cls, struct box *b) {
+    if (!b) {
+        b = box_new(cls);
+        pack_made(p, number, b);
+    }
+    cls->pack(p, b);
+    return b;
+}
+
+static void pack_box_value(struct pack *p, size_t number, value *v) {
     uint32_t i = 0, n = (uint32_t)p->links->n_boxes;
     while (!p->reading && i < n && p->links->boxes[i] != v->u.box->cls) i++;
     if (i == n || (!p->reading && !v->u.box->cls->pack)) {
@@ -99,8 +108,7 @@ static void pack_box(struct pack *p, size_t number, value *v) {
     }
     i = pack_choice(p, i, n);
     if (!pack_ok(p)) return;
-    struct box *b = p->links->boxes[i]->pack(p, number, p->reading ? NULL : v->u.box);
-    if (p->reading) v->u.box = b;
+    v->u.box = pack_box(p, number, p->links->boxes[i], p->reading ? NULL : v->u.box);
 }
 
 static void pack_object_value(struct pack *p, value *v) {
@@ -110,7 +118,7 @@ static void pack_object_value(struct pack *p, value *v) {
         v->u.obj = x;
         if (p->reading && x) v->u.obj->refs++;
     } else if (v->tag >= V_ENV)
-        pack_box(p, number, v);
+        pack_box_value(p, number, v);
     else
         pack_contents(p, number, v);
     if (p->reading && (!pack_ok(p) || !v->u.obj)) *v = NIL;

@@ -30,6 +30,8 @@ struct pack_links {
 /* Starts a copy within the process: data written are read after pack_turn. links NULL: contents of
  * values are shared. */
 void pack_begin_copy(struct pack *p, const struct pack_links *links);
+/* A box of that class with its number (pack_object); b NULL: reads one, owned. */
+struct box *pack_box(struct pack *p, size_t number, const struct box_class *cls, struct box *b);
 /* Owned after reading. */
 void pack_value(struct pack *p, value *v);
 void pack_values(struct pack *p, value *v, size_t n); /* the array exists already */

@@ -93,7 +93,7 @@ static bool slot_of(struct compiled *k, value v, uint32_t *slot) {
         return true;
     }
     struct numeric_op op = new_op(NUMERIC_CONSTANT);
-    if ((v.tag != V_NUM && v.tag != V_BOOL) || !sp_as_number(v, &op.u.x)) return false;
+    if ((v.tag != V_NUM && v.tag != V_BOOL) || !value_number(v, &op.u.x)) return false;
     *slot = add_op(k, op);
     return true;
 }

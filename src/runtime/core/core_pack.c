@@ -454,21 +454,16 @@ void pack_frame(struct pack *p, struct frame **f) {
 
 /* ---- procedures ---- */
 
-struct box *closure_pack(struct pack *p, size_t number, struct box *b) {
-    struct closure *c = b ? (struct closure *)b : NEW(struct closure);
+void closure_pack(struct pack *p, struct box *b) {
+    struct closure *c = (struct closure *)b;
     PACK_SIZE(struct closure, 40, "a closure has other fields: say them here");
-    if (!b) {
-        box_init(&c->box, &closure_class);
-        c->lambda = pack_core(p)->texts.at[0]->root; /* placeholder until known */
-        pack_made(p, number, c);
-    }
+    if (p->reading) c->lambda = pack_core(p)->texts.at[0]->root; /* placeholder until known */
     const struct ast *lambda = c->lambda;
     pack_ast(p, &lambda);
-    if (!b && lambda && lambda->kind == AST_LAMBDA) c->lambda = lambda;
-    if (!b && c->lambda != lambda) pack_fail(p, "a procedure in it has no text");
-    if (!b) code_ref(c->lambda->code);
+    if (p->reading && lambda && lambda->kind == AST_LAMBDA) c->lambda = lambda;
+    if (c->lambda != lambda) pack_fail(p, "a procedure in it has no text");
+    if (p->reading) code_ref(c->lambda->code);
     pack_frame(p, &c->env);
-    return &c->box;
 }
 
 static int by_key(const void *a, const void *b) {
@@ -483,14 +478,10 @@ static void pack_entry(struct pack *p, struct memo_entry *e) {
     p->links->family(p, e);
 }
 
-struct box *memo_pack(struct pack *p, size_t number, struct box *b) {
-    struct memo_proc *m = b ? (struct memo_proc *)b : NEW(struct memo_proc);
+void memo_pack(struct pack *p, struct box *b) {
+    struct memo_proc *m = (struct memo_proc *)b;
     PACK_SIZE(struct memo_proc, 72, "a memoized procedure has other fields: say them here");
     VEC(struct memo_entry *) all = {0};
-    if (!b) {
-        box_init(&m->box, &memo_class);
-        pack_made(p, number, m);
-    }
     pack_value(p, &m->proc);
     pack_u16(p, &m->owner);
     pack_u64(p, &m->born);
@@ -499,9 +490,9 @@ struct box *memo_pack(struct pack *p, size_t number, struct box *b) {
     if (all.n) qsort(all.at, all.n, sizeof *all.at, by_key);
     size_t n = all.n;
     pack_count(p, &n, 3);
-    for (size_t i = 0; b && i < n; i++) pack_entry(p, all.at[i]);
+    for (size_t i = 0; !p->reading && i < n; i++) pack_entry(p, all.at[i]);
     vec_release(&all);
-    for (size_t i = 0; !b && i < n && pack_ok(p); i++) {
+    for (size_t i = 0; p->reading && i < n && pack_ok(p); i++) {
         struct memo_entry read = {.key = NIL, .val = NIL};
         pack_entry(p, &read);
         struct memo_entry *e = memo_insert(m, read.key);
@@ -510,15 +501,8 @@ struct box *memo_pack(struct pack *p, size_t number, struct box *b) {
         e->family = read.family;
         e->root = read.root;
     }
-    return &m->box;
 }
 
-struct box *env_pack(struct pack *p, size_t number, struct box *b) {
-    struct env_box *e = b ? (struct env_box *)b : NEW(struct env_box);
-    if (!b) {
-        box_init(&e->box, &env_class);
-        pack_made(p, number, e);
-    }
-    pack_frame(p, &e->frame);
-    return &e->box;
+void env_pack(struct pack *p, struct box *b) {
+    pack_frame(p, &((struct env_box *)b)->frame);
 }

@@ -122,7 +122,7 @@ static inline struct memo_proc *memo_of(value v) {
 struct memo_entry *memo_insert(struct memo_proc *m, value key);
 void memo_remove(struct memo_proc *m, value key);
 /* For the box classes (core_pack.c). */
-struct box *closure_pack(struct pack *p, size_t number, struct box *b);
-struct box *memo_pack(struct pack *p, size_t number, struct box *b);
-struct box *env_pack(struct pack *p, size_t number, struct box *b);
+void closure_pack(struct pack *p, struct box *b);
+void memo_pack(struct pack *p, struct box *b);
+void env_pack(struct pack *p, struct box *b);
 #endif

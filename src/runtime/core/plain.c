@@ -140,8 +140,7 @@ static enum gpm_status eval_data(struct session_core *core, const value *args, s
 }
 
 value env_value(struct frame *f) {
-    struct env_box *e = NEW(struct env_box);
-    box_init(&e->box, &env_class);
+    struct env_box *e = box_new(&env_class);
     e->frame = frame_ref(f);
     return value_box(V_ENV, &e->box);
 }

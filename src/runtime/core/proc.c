@@ -126,14 +126,14 @@ static void closure_visit(struct box *b, struct visitor *v) {
 }
 
 const struct box_class closure_class = {.name = "procedure",
+                                        .size = sizeof(struct closure),
                                         .free = closure_free,
                                         .print = closure_print,
                                         .visit = closure_visit,
                                         .pack = closure_pack};
 
 value closure_value(const struct ast *lambda, struct frame *env) {
-    struct closure *c = NEW(struct closure);
-    box_init(&c->box, &closure_class);
+    struct closure *c = box_new(&closure_class);
     c->lambda = lambda;
     code_ref(lambda->code);
     c->env = frame_ref(env);
@@ -169,12 +169,14 @@ static void memo_visit(struct box *b, struct visitor *v) {
         }
 }
 
-const struct box_class memo_class = {
-    .name = "memoized procedure", .free = memo_free, .visit = memo_visit, .pack = memo_pack};
+const struct box_class memo_class = {.name = "memoized procedure",
+                                     .size = sizeof(struct memo_proc),
+                                     .free = memo_free,
+                                     .visit = memo_visit,
+                                     .pack = memo_pack};
 
 value memo_value(value proc, uint16_t owner) {
-    struct memo_proc *m = NEW(struct memo_proc);
-    box_init(&m->box, &memo_class);
+    struct memo_proc *m = box_new(&memo_class);
     m->proc = value_ref(proc);
     m->owner = owner;
     return value_box(V_PROC, &m->box);
@@ -276,5 +278,9 @@ static void env_visit(struct box *b, struct visitor *v) {
     v->frame(v, ((struct env_box *)b)->frame);
 }
 
-const struct box_class env_class = {
-    .name = "environment", .copies = true, .free = env_free, .visit = env_visit, .pack = env_pack};
+const struct box_class env_class = {.name = "environment",
+                                    .size = sizeof(struct env_box),
+                                    .copies = true,
+                                    .free = env_free,
+                                    .visit = env_visit,
+                                    .pack = env_pack};

@@ -250,7 +250,7 @@ static bool box_is_traced(struct clone *c, struct box *b) {
     c->looks = true;
     c->found = false;
     copy_begin(&p, c->from->core, &carrying, c);
-    b->cls->pack(&p, pack_object(&p, &x), b);
+    pack_box(&p, pack_object(&p, &x), b->cls, b);
     bool traced = c->found && pack_ok(&p);
     pack_release(&p);
     c->looks = looks;
@@ -262,9 +262,9 @@ static value clone_box(struct clone *c, value v) {
     struct pack p;
     void *x = v.u.box;
     copy_begin(&p, c->from->core, &carrying, c);
-    v.u.box->cls->pack(&p, pack_object(&p, &x), v.u.box);
+    pack_box(&p, pack_object(&p, &x), v.u.box->cls, v.u.box);
     pack_turn(&p);
-    struct box *made = v.u.box->cls->pack(&p, pack_object(&p, &x), NULL);
+    struct box *made = pack_box(&p, pack_object(&p, &x), v.u.box->cls, NULL);
     pack_release(&p);
     return remember(c, v, value_box(v.tag, made));
 }

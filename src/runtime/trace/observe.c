@@ -107,8 +107,8 @@ static value in_form_of(value like, value v) {
     double x, *numbers;
     size_t n, rows, cols;
     value out = NIL;
-    if (like.tag == V_NUM && sp_as_number(v, &x)) return value_num(x);
-    if (like.tag == V_BOOL && sp_as_number(v, &x) && (x == 0 || x == 1)) return value_bool(x != 0);
+    if (like.tag == V_NUM && value_number(v, &x)) return value_num(x);
+    if (like.tag == V_BOOL && value_number(v, &x) && (x == 0 || x == 1)) return value_bool(x != 0);
     if (like.tag == V_VECTOR && seq_numbers(v, &numbers, &n)) {
         out = value_vector(numbers, n);
         out.u.obj->flags |= like.u.obj->flags & OBJ_SIMPLEX;

@@ -245,7 +245,7 @@ static enum gpm_status factor_sum(struct sp_call *c, double *out) {
     if (seq_numbers(c->args[0], &x, &n)) {
         for (size_t i = 0; i < n; i++) sum += x[i];
         mem_free(x);
-    } else if (!sp_as_number(c->args[0], &sum))
+    } else if (!value_number(c->args[0], &sum))
         return sp_error(c, DIAG_TYPE,
                         "factor: the log weight must be a number or a sequence of numbers, got %s",
                         SHOW(c->args[0]));

@@ -9,7 +9,7 @@
 
 void sp_args(const struct sp_call *c, double *a) {
     for (size_t i = 0; i < c->n && i < SP_MAX_PARAMS; i++)
-        if (!sp_as_number(c->args[i], &a[i])) a[i] = NAN;
+        if (!value_number(c->args[i], &a[i])) a[i] = NAN;
 }
 
 enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected) {
@@ -18,7 +18,7 @@ enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected) {
 
 enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const char *expected) {
     double x;
-    bool number = sp_as_number(c->args[i], &x) || seq_is(c->args[i]) || c->args[i].tag == V_MATRIX;
+    bool number = value_number(c->args[i], &x) || seq_is(c->args[i]) || c->args[i].tag == V_MATRIX;
     return sp_error(c, number ? DIAG_DOMAIN : DIAG_TYPE, "%s: %s must be %s, got %s", c->cls->name,
                     name, expected, SHOW(c->args[i]));
 }

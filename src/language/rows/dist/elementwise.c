@@ -61,7 +61,7 @@ static bool column_of_sequence(struct column *col, value v, size_t *n) {
     size_t i = 0;
     bool ok = true;
     col->at = col->owned = NEW_ARRAY(double, *n + 1);
-    for (value item; ok && seq_next(&w, &item); i++) ok = sp_as_number(item, &col->owned[i]);
+    for (value item; ok && seq_next(&w, &item); i++) ok = value_number(item, &col->owned[i]);
     return ok;
 }
 
@@ -93,7 +93,7 @@ enum gpm_status columns_init(struct sp_call *c, struct arg_columns *q) {
         struct column *col = &q->arg[i];
         size_t n;
         double x;
-        if (is_absent(c->args[i]) || sp_as_number(c->args[i], &x)) {
+        if (is_absent(c->args[i]) || value_number(c->args[i], &x)) {
             column_of_number(col, is_absent(c->args[i]) ? absent_value(c, i) : x);
             continue;
         }
@@ -123,7 +123,7 @@ enum gpm_status columns_value(struct sp_call *c, value v, struct arg_columns *q,
     const struct scalar_family *f = c->cls->of;
     double one;
     size_t n;
-    if (!q->many && sp_as_number(v, &one)) {
+    if (!q->many && value_number(v, &one)) {
         column_of_number(x, one);
         return GPM_OK;
     }

@@ -30,7 +30,7 @@ static enum gpm_status one_of(struct sp_call *c, struct sp_call *one) {
     one->state = NULL;
     for (size_t i = 0; i < one->n; i++) {
         double x;
-        if (!sp_as_number(one->args[i], &x))
+        if (!value_number(one->args[i], &x))
             return sp_type_error(c, one->args[i], "the arguments of %s must be numbers", cls->name);
     }
     return sp_check_args(one, sp_index_sig((size_t)sp_index_number(cls->name)));

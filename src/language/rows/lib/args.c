@@ -83,18 +83,19 @@ enum gpm_status mat_arg_init(struct mat_arg *m, struct sp_call *c, size_t i, con
                     c->cls->name, param, m->cols, ragged, n);
 }
 
-enum gpm_status mat_arg_square(struct mat_arg *m, struct sp_call *c, const char *param) {
-    enum gpm_status st = mat_arg_init(m, c, 0, param);
-    if (st || m->rows == m->cols) return st;
-    st = sp_error(c, DIAG_SHAPE, "%s: the matrix must be square, got %zu by %zu", c->cls->name,
-                  m->rows, m->cols);
-    mat_arg_release(m);
-    return st;
+enum gpm_status mat_arg_must_be_square(const struct mat_arg *m, struct sp_call *c) {
+    if (m->rows == m->cols) return GPM_OK;
+    return sp_error(c, DIAG_SHAPE, "%s: the matrix must be square, got %zu by %zu", c->cls->name,
+                    m->rows, m->cols);
 }
 
 static enum gpm_status read_matrix(struct mat_arg *m, struct sp_call *c) {
     const struct mat_row *row = c->cls->of;
-    return row->square ? mat_arg_square(m, c, row->param) : mat_arg_init(m, c, 0, row->param);
+    enum gpm_status st = mat_arg_init(m, c, 0, row->param);
+    if (st || !row->square) return st;
+    st = mat_arg_must_be_square(m, c);
+    if (st) mat_arg_release(m);
+    return st;
 }
 
 enum gpm_status simulate_of_matrix(struct sp_call *c, value *out) {

@@ -55,6 +55,5 @@ enum gpm_status grad_of_matrix(struct sp_call *c, value r, value dr, value *darg
     .of = &(const struct mat_row) {                                                                \
         __VA_ARGS__                                                                                \
     }
-/* The first argument, which must be square. */
-enum gpm_status mat_arg_square(struct mat_arg *m, struct sp_call *c, const char *param);
+enum gpm_status mat_arg_must_be_square(const struct mat_arg *m, struct sp_call *c) GPM_MUST_USE;
 #endif

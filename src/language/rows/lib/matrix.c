@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "numeric/la/vec_ops.h"
 #include "language/rows/protocol/adjoint.h"
-#include "language/rows/lib/args.h"
+#include "language/rows/lib/pairs.h"
 #include <string.h>
 
 /* ---- construction -------------------------------------------------------------------------------
@@ -189,62 +189,49 @@ LIFT2(product, x *y, y, x)
 /* ---- products -----------------------------------------------------------------------------------
  */
 
-static bool is_vector(value v) {
-    double *x = NULL;
-    size_t n;
-    bool yes = v.tag != V_MATRIX && seq_numbers(v, &x, &n);
-    mem_free(x);
-    return yes;
-}
-
 /* The kinds that the row says, or (dot) those of the arguments: a vector is a row on the left and a
  * column on the right. */
 static const char *kinds_of(const struct sp_call *c) {
     static const char *const kinds[] = {"mm", "mc", "rm", "rc"};
-    if (c->cls->of) return c->cls->of;
-    return kinds[2 * is_vector(c->args[0]) + is_vector(c->args[1])];
+    const struct mat_pair_row *row = c->cls->of;
+    return row->kinds ? row->kinds
+                      : kinds[2 * mat_is_vector(c->args[0]) + mat_is_vector(c->args[1])];
 }
 
 /* Both factors of a product of the kinds "mm", "mc", "rm", "rc" or "cr"; their inner sizes agree.
  */
-static enum gpm_status factors(struct sp_call *c, const char *kinds, struct mat_arg *a,
-                               struct mat_arg *b) {
-    bool both = strcmp(kinds, "mm") == 0;
-    enum gpm_status st = mat_factor(a, c, 0, both ? "a" : "m", kinds[0]);
+static enum gpm_status read_factors(struct sp_call *c, struct mat_pair *p) {
+    const char *kinds = kinds_of(c);
+    bool both = strcmp(kinds, "mm") == 0, row = kinds[0] == 'r', column = kinds[1] == 'c';
+    enum gpm_status st = mat_pair_read(c, p, kinds, both ? "a" : "m", both ? "b" : "m");
     if (st) return st;
-    st = mat_factor(b, c, 1, both ? "b" : "m", kinds[1]);
-    if (!st && a->cols != b->rows) {
-        if (strcmp(kinds, "rc") == 0)
-            sp_error(c, DIAG_SHAPE, "%s: the vectors have different lengths: %zu and %zu",
-                     c->cls->name, a->cols, b->rows);
-        else
-            sp_error(c, DIAG_SHAPE, "%s: the sizes do not fit: %zu by %zu times %zu by %zu",
-                     c->cls->name, a->rows, a->cols, b->rows, b->cols);
-        st = GPM_E_USER;
-        mat_arg_release(b);
-    }
-    if (st) mat_arg_release(a);
-    return st;
+    p->rows = p->a.rows;
+    p->cols = p->b.cols;
+    p->gives = row && column ? GIVES_NUMBER : row || column ? GIVES_VECTOR : GIVES_MATRIX;
+    if (p->a.cols == p->b.rows) return GPM_OK;
+    if (p->gives == GIVES_NUMBER)
+        return sp_error(c, DIAG_SHAPE, "%s: the vectors have different lengths: %zu and %zu",
+                        c->cls->name, p->a.cols, p->b.rows);
+    return sp_error(c, DIAG_SHAPE, "%s: the sizes do not fit: %zu by %zu times %zu by %zu",
+                    c->cls->name, p->a.rows, p->a.cols, p->b.rows, p->b.cols);
 }
 
-static enum gpm_status simulate_product(struct sp_call *c, value *out) {
-    const char *kinds = kinds_of(c);
-    struct mat_arg a, b;
-    enum gpm_status st = factors(c, kinds, &a, &b);
-    if (st) return st;
-    size_t m = a.rows, n = b.cols, k = a.cols;
-    st = sp_check_size(c, (double)m * (double)n, sizeof(double));
-    if (!st && strcmp(kinds, "rc") == 0) {
-        *out = value_num(k ? vec_ops()->dot(k, a.at, b.at) : 0);
-    } else if (!st) {
-        bool matrix = strcmp(kinds, "mm") == 0 || strcmp(kinds, "cr") == 0;
-        *out = matrix ? value_matrix_new(m, n) : value_vector_new(m * n);
-        mat_multiply(false, false, m, n, k, a.at, m, b.at, k,
-                     matrix ? out->u.matrix->at : out->u.vector->at);
-    }
-    mat_arg_release(&a);
-    mat_arg_release(&b);
-    return st;
+static enum gpm_status value_factors(struct sp_call *c, const struct mat_pair *p, double *to) {
+    size_t m = p->rows, n = p->cols, k = p->a.cols;
+    if (p->gives == GIVES_NUMBER)
+        *to = k ? vec_ops()->dot(k, p->a.at, p->b.at) : 0;
+    else
+        mat_multiply(false, false, m, n, k, p->a.at, m, p->b.at, k, to);
+    return GPM_OK;
+}
+
+/* C = AB: Abar = Cbar B', Bbar = A' Cbar */
+static enum gpm_status back_factors(struct sp_call *c, const struct mat_pair *p, const double *r,
+                                    double *dr, double *da, double *db) {
+    size_t m = p->rows, n = p->cols, k = p->a.cols;
+    mat_multiply(false, true, m, k, n, dr, m, p->b.at, k, da);
+    mat_multiply(true, false, k, n, m, p->a.at, m, dr, m, db);
+    return GPM_OK;
 }
 
 /* AA' (variant true) or A'A. */
@@ -273,85 +260,40 @@ static void back_crossprod(struct sp_call *c, const struct mat_arg *m, value r, 
 }
 
 /* diag(v) M (variant true) or M diag(v): row or column i times v_i. */
-struct scaled {
-    struct mat_arg m;
-    double *v;
-    bool rows;
-};
-
-static double scale_at(const struct scaled *s, size_t i, size_t j) {
-    return s->v[s->rows ? i : j];
+static enum gpm_status read_scaled(struct sp_call *c, struct mat_pair *p) {
+    bool by_rows = c->cls->variant;
+    enum gpm_status st = mat_pair_read(c, p, by_rows ? "cm" : "mc", "m", "m");
+    if (st) return st;
+    const struct mat_arg *m = by_rows ? &p->b : &p->a, *v = by_rows ? &p->a : &p->b;
+    size_t want = by_rows ? m->rows : m->cols;
+    p->rows = m->rows;
+    p->cols = m->cols;
+    p->gives = GIVES_MATRIX;
+    if (v->rows == want) return GPM_OK;
+    return sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu %s, the vector %zu elements",
+                    c->cls->name, want, by_rows ? "rows" : "columns", v->rows);
 }
 
-static enum gpm_status scaled_init(struct sp_call *c, struct scaled *s) {
-    size_t n;
-    s->rows = c->cls->variant;
-    enum gpm_status st = mat_arg_init(&s->m, c, s->rows, "m");
-    if (st) return st;
-    if (!seq_numbers(c->args[!s->rows], &s->v, &n)) return GPM_E_ARG; /* the signature has */
-    size_t want = s->rows ? s->m.rows : s->m.cols;
-    if (n == want) return GPM_OK;
-    st = sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu %s, the vector %zu elements", c->cls->name,
-                  want, s->rows ? "rows" : "columns", n);
-    mem_free(s->v);
-    mat_arg_release(&s->m);
-    return st;
-}
-
-static enum gpm_status simulate_scaled(struct sp_call *c, value *out) {
-    struct scaled s;
-    enum gpm_status st = scaled_init(c, &s);
-    if (st) return st;
-    *out = value_matrix_new(s.m.rows, s.m.cols);
-    for (size_t j = 0; j < s.m.cols; j++)
-        for (size_t i = 0; i < s.m.rows; i++)
-            out->u.matrix->at[i + j * s.m.rows] = scale_at(&s, i, j) * s.m.at[i + j * s.m.rows];
-    mem_free(s.v);
-    mat_arg_release(&s.m);
+static enum gpm_status value_scaled(struct sp_call *c, const struct mat_pair *p, double *to) {
+    bool by_rows = c->cls->variant;
+    const double *v = by_rows ? p->a.at : p->b.at, *m = by_rows ? p->b.at : p->a.at;
+    for (size_t j = 0; j < p->cols; j++)
+        for (size_t i = 0; i < p->rows; i++) *to++ = v[by_rows ? i : j] * *m++;
     return GPM_OK;
 }
 
 /* C_ij = v_i M_ij: Mbar_ij = v_i Cbar_ij, vbar_i = sum_j M_ij Cbar_ij */
-static enum gpm_status grad_scaled(struct sp_call *c, value r, value dr, value *dargs) {
-    struct scaled s;
-    enum gpm_status st = scaled_init(c, &s);
-    if (st) return st;
-    size_t rows = s.m.rows, cols = s.m.cols, n = s.rows ? rows : cols;
-    double *d = NEW_ARRAY(double, rows *cols + 1), *dv = mem_zalloc((n + 1) * sizeof *dv);
-    mat_adjoint_numbers(dr, rows, cols, d);
-    for (size_t j = 0; j < cols; j++)
-        for (size_t i = 0; i < rows; i++) {
-            dv[s.rows ? i : j] += d[i + j * rows] * s.m.at[i + j * rows];
-            d[i + j * rows] *= scale_at(&s, i, j);
+static enum gpm_status back_scaled(struct sp_call *c, const struct mat_pair *p, const double *r,
+                                   double *dr, double *da, double *db) {
+    bool by_rows = c->cls->variant;
+    const double *v = by_rows ? p->a.at : p->b.at, *m = by_rows ? p->b.at : p->a.at;
+    double *dv = by_rows ? da : db, *dm = by_rows ? db : da;
+    for (size_t j = 0; j < p->cols; j++)
+        for (size_t i = 0; i < p->rows; i++, dr++) {
+            size_t k = by_rows ? i : j;
+            dv[k] += *dr * *m++;
+            *dm++ = *dr * v[k];
         }
-    dargs[s.rows] = mat_arg_adjoint(&s.m, c->args[s.rows], d);
-    dargs[!s.rows] = value_vector(dv, n);
-    mem_free(d);
-    mem_free(dv);
-    mem_free(s.v);
-    mat_arg_release(&s.m);
-    return GPM_OK;
-}
-
-/* C = AB: Abar = Cbar B', Bbar = A' Cbar */
-static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value *dargs) {
-    const char *kinds = kinds_of(c);
-    struct mat_arg a, b;
-    enum gpm_status st = factors(c, kinds, &a, &b);
-    if (st) return st;
-    size_t m = a.rows, n = b.cols, k = a.cols;
-    double *dc = NEW_ARRAY(double, m *n + 1);
-    double *da = NEW_ARRAY(double, m *k + 1), *db = NEW_ARRAY(double, k *n + 1);
-    adj_doubles(dr, dc, m * n);
-    mat_multiply(false, true, m, k, n, dc, m, b.at, k, da);
-    mat_multiply(true, false, k, n, m, a.at, m, dc, m, db);
-    dargs[0] = mat_factor_adjoint(&a, c->args[0], kinds[0], da);
-    dargs[1] = mat_factor_adjoint(&b, c->args[1], kinds[1], db);
-    mem_free(dc);
-    mem_free(da);
-    mem_free(db);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
     return GPM_OK;
 }
 
@@ -431,6 +373,8 @@ static void back_any(const struct sp_block *a, size_t n, const double *out, cons
     }
 }
 
+#define PRODUCT(kinds) OF_PAIR(read_factors, value_factors, back_factors, kinds)
+
 const struct sp_class sp_matrix_rows[] = {
     {SP_GROW(matrix, of_matrix, "(rows: any) -> matrix", "A matrix from a sequence of rows.",
              "matrix([[1, 2], [3, 4]]) => [[1, 2], [3, 4]]"),
@@ -457,14 +401,14 @@ const struct sp_class sp_matrix_rows[] = {
     {SP_GROW(diagonal, of_matrix, "(m: any) -> vector", "The elements (0, 0), (1, 1), ...",
              "diagonal(matrix([[1, 2], [3, 4]])) => [1, 4]"),
      OF_MATRIX("m", false, value_diagonal, back_diagonal), .flags = SP_ARRANGES},
-    {SP_GROW(diag_pre_multiply, scaled, "(v: numbers, m: any) -> matrix",
+    {SP_GROW(diag_pre_multiply, of_pair, "(v: numbers, m: any) -> matrix",
              "diag_matrix(v) times m: row i times v[i].",
              "diag_pre_multiply([2, 3], id_matrix(2)) => [[2, 0], [0, 3]]"),
-     .variant = true},
-    {SP_GROW(diag_post_multiply, scaled, "(m: any, v: numbers) -> matrix",
+     OF_PAIR(read_scaled, value_scaled, back_scaled, NULL), .variant = true},
+    {SP_GROW(diag_post_multiply, of_pair, "(m: any, v: numbers) -> matrix",
              "m times diag_matrix(v): column j times v[j].",
              "diag_post_multiply(id_matrix(2), [2, 3]) => [[2, 0], [0, 3]]"),
-     .variant = false},
+     OF_PAIR(read_scaled, value_scaled, back_scaled, NULL), .variant = false},
     {SP_GROW(crossprod, of_matrix, "(m: any) -> matrix", "The transpose of m times m.",
              "crossprod(matrix([[1, 2]])) => [[1, 2], [2, 4]]"),
      OF_MATRIX("m", false, value_crossprod, back_crossprod), .variant = false},
@@ -498,28 +442,28 @@ const struct sp_class sp_matrix_rows[] = {
               "scale_vector(2, vector(1, 2)) => [2, 4]")},
     {LIFT_ROW(scale_matrix, product, "(k: number, m: matrix) -> matrix", "k times a matrix.",
               "scale_matrix(2, id_matrix(1)) => [[2]]")},
-    {SP_GROW(vector_dot, product, "(a: numbers, b: numbers) -> number",
+    {SP_GROW(vector_dot, of_pair, "(a: numbers, b: numbers) -> number",
              "The inner product of two vectors.", "vector_dot(vector(1, 7), vector(3, 4)) => 31"),
-     .of = "rc", .block = block_dot, .block_back = back_dot},
-    {SP_GROW(dot, product, "(a: any, b: any) -> any",
+     PRODUCT("rc"), .block = block_dot, .block_back = back_dot},
+    {SP_GROW(dot, of_pair, "(a: any, b: any) -> any",
              "The product of linear algebra: of two vectors a number, of a matrix and a vector a "
              "vector, of two matrices a matrix.",
              "dot(matrix([[1, 2], [3, 4]]), [1, 1]) => [3, 7]"),
-     .block = block_any, .block_back = back_any},
-    {SP_GROW(outer, product, "(a: numbers, b: numbers) -> matrix",
+     PRODUCT(NULL), .block = block_any, .block_back = back_any},
+    {SP_GROW(outer, of_pair, "(a: numbers, b: numbers) -> matrix",
              "The matrix of all products of an element of a and one of b.",
              "outer([1, 2], [3, 4]) => [[3, 4], [6, 8]]"),
-     .of = "cr"},
-    {SP_GROW(matrix_mul, product, "(a: any, b: any) -> matrix", "The product of two matrices.",
+     PRODUCT("cr")},
+    {SP_GROW(matrix_mul, of_pair, "(a: any, b: any) -> matrix", "The product of two matrices.",
              "matrix_mul(matrix([[1, 2]]), matrix([[3], [4]])) => [[11]]"),
-     .of = "mm"},
-    {SP_GROW(matrix_times_vector, product, "(m: any, v: numbers) -> vector",
+     PRODUCT("mm")},
+    {SP_GROW(matrix_times_vector, of_pair, "(m: any, v: numbers) -> vector",
              "A matrix times a column vector.",
              "matrix_times_vector(matrix([[0, 1], [-1, 0]]), vector(1, 7)) => [7, -1]"),
-     .of = "mc", .block = block_mc, .block_back = back_mc},
-    {SP_GROW(vector_times_matrix, product, "(v: numbers, m: any) -> vector",
+     PRODUCT("mc"), .block = block_mc, .block_back = back_mc},
+    {SP_GROW(vector_times_matrix, of_pair, "(v: numbers, m: any) -> vector",
              "A row vector times a matrix.",
              "vector_times_matrix(vector(1, 7), matrix([[0, 1], [-1, 0]])) => [-7, 1]"),
-     .of = "rm", .block = block_rm, .block_back = back_rm},
+     PRODUCT("rm"), .block = block_rm, .block_back = back_rm},
 };
 const size_t sp_matrix_count = COUNT_OF(sp_matrix_rows);

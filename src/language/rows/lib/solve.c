@@ -7,7 +7,7 @@
  * Of symmetric matrices the symmetric part (A + A')/2 is meant; one that is not symmetric is an
  * error.
  */
-#include "language/rows/lib/args.h"
+#include "language/rows/lib/pairs.h"
 
 #include "base/mem.h"
 #include "numeric/la/blas.h"
@@ -56,60 +56,34 @@ static void back_inverse(struct sp_call *c, const struct mat_arg *a, value r, va
     mem_free(t);
 }
 
-/* A square matrix and its right-hand side, a vector ('c') or a matrix ('m') of as many rows. */
-static enum gpm_status system_of(struct sp_call *c, struct mat_arg *a, struct mat_arg *b,
-                                 char *kind) {
-    double *x;
-    size_t k;
-    enum gpm_status st = mat_arg_square(a, c, "a");
+/* A square matrix and its right-hand side, a vector or a matrix of as many rows, whose shape the
+ * result has. */
+static enum gpm_status read_system(struct sp_call *c, struct mat_pair *p) {
+    bool vector = mat_is_vector(c->args[1]);
+    enum gpm_status st = mat_pair_read(c, p, vector ? "mc" : "mm", "a", "b");
+    if (!st) st = mat_arg_must_be_square(&p->a, c);
     if (st) return st;
-    *kind = seq_numbers(c->args[1], &x, &k) ? 'c' : 'm';
-    if (*kind == 'c') mem_free(x);
-    st = mat_factor(b, c, 1, "b", *kind);
-    if (!st && b->rows != a->rows) {
-        st = sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu rows, the right-hand side %zu",
-                      c->cls->name, a->rows, b->rows);
-        mat_arg_release(b);
-    }
-    if (st) mat_arg_release(a);
-    return st;
+    p->rows = p->b.rows;
+    p->cols = p->b.cols;
+    p->gives = vector ? GIVES_VECTOR : GIVES_MATRIX;
+    if (p->b.rows == p->a.rows) return GPM_OK;
+    return sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu rows, the right-hand side %zu",
+                    c->cls->name, p->a.rows, p->b.rows);
 }
 
-static enum gpm_status simulate_matrix_solve(struct sp_call *c, value *out) {
-    struct mat_arg a, b;
-    char kind;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    double *x = mat_arg_copy(&b);
-    st = solve(c, &a, false, x, b.cols);
-    if (!st) *out = kind == 'c' ? value_vector(x, b.rows) : value_matrix(x, b.rows, b.cols);
-    mem_free(x);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
-    return st;
+static enum gpm_status value_matrix_solve(struct sp_call *c, const struct mat_pair *p, double *to) {
+    memcpy(to, p->b.at, p->rows * p->cols * sizeof *to);
+    return solve(c, &p->a, false, to, p->cols);
 }
 
 /* X = A^-1 B: Bbar = A'^-1 Xbar, Abar = -Bbar X' */
-static enum gpm_status grad_matrix_solve(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg a, b;
-    char kind;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    size_t n = a.rows;
-    const double *x = kind == 'c' ? r.u.vector->at : r.u.matrix->at;
-    double *db = NEW_ARRAY(double, n *b.cols + 1), *da = mat_arg_copy(&a);
-    adj_doubles(dr, db, n * b.cols);
-    st = solve(c, &a, true, db, b.cols);
-    mat_multiply(false, true, n, n, b.cols, db, n, x, n, da);
+static enum gpm_status back_matrix_solve(struct sp_call *c, const struct mat_pair *p,
+                                         const double *x, double *dx, double *da, double *db) {
+    size_t n = p->rows, k = p->cols;
+    memcpy(db, dx, n * k * sizeof *db);
+    enum gpm_status st = solve(c, &p->a, true, db, k);
+    mat_multiply(false, true, n, n, k, db, n, x, n, da);
     for (size_t i = 0; i < n * n; i++) da[i] = -da[i];
-    if (!st) {
-        dargs[0] = mat_arg_adjoint(&a, c->args[0], da);
-        dargs[1] = mat_factor_adjoint(&b, c->args[1], kind, db);
-    }
-    mem_free(db);
-    mem_free(da);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
     return st;
 }
 
@@ -166,49 +140,31 @@ static double *triangle(const struct mat_arg *a, bool upper) {
 }
 
 /* The system with the lower triangle of A, or (variant true) the upper one. */
-static enum gpm_status simulate_triangular(struct sp_call *c, value *out) {
-    struct mat_arg a, b;
-    char kind;
+static enum gpm_status value_triangular(struct sp_call *c, const struct mat_pair *p, double *to) {
     bool upper = c->cls->variant;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    double *l = triangle(&a, upper), *x = mat_arg_copy(&b);
+    size_t n = p->rows, k = p->cols;
+    double *l = triangle(&p->a, upper);
     if (!l)
-        st = sp_error(c, DIAG_SINGULAR, "%s: the matrix has a 0 on its diagonal", c->cls->name);
-    else {
-        if (a.rows && b.cols) la_trsm(upper, a.rows, b.cols, l, a.rows, x, a.rows);
-        *out = kind == 'c' ? value_vector(x, b.rows) : value_matrix(x, b.rows, b.cols);
-    }
+        return sp_error(c, DIAG_SINGULAR, "%s: the matrix has a 0 on its diagonal", c->cls->name);
+    memcpy(to, p->b.at, n * k * sizeof *to);
+    if (n && k) la_trsm(upper, n, k, l, n, to, n);
     mem_free(l);
-    mem_free(x);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
-    return st;
+    return GPM_OK;
 }
 
 /* X = L^-1 B: Bbar = L^-T Xbar, Lbar = -tril(Bbar X'); of an upper triangle its transpose */
-static enum gpm_status grad_triangular(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg a, b;
-    char kind;
+static enum gpm_status back_triangular(struct sp_call *c, const struct mat_pair *p, const double *x,
+                                       double *dx, double *da, double *db) {
     bool upper = c->cls->variant;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    size_t n = a.rows;
-    const double *x = kind == 'c' ? r.u.vector->at : r.u.matrix->at;
-    double *l = triangle(&a, upper), *db = NEW_ARRAY(double, n *b.cols + 1), *da = mat_arg_copy(&a);
-    adj_doubles(dr, db, n * b.cols);
-    if (n && b.cols) la_trsm(!upper, n, b.cols, l, n, db, n);
-    mat_multiply(false, true, n, n, b.cols, db, n, x, n, da);
+    size_t n = p->rows, k = p->cols;
+    double *l = triangle(&p->a, upper);
+    memcpy(db, dx, n * k * sizeof *db);
+    if (n && k) la_trsm(!upper, n, k, l, n, db, n);
+    mat_multiply(false, true, n, n, k, db, n, x, n, da);
     for (size_t j = 0; j < n; j++)
         for (size_t i = 0; i < n; i++)
             da[i + j * n] = (upper ? i <= j : i >= j) ? -da[i + j * n] : 0;
-    dargs[0] = mat_arg_adjoint(&a, c->args[0], da);
-    dargs[1] = mat_factor_adjoint(&b, c->args[1], kind, db);
     mem_free(l);
-    mem_free(db);
-    mem_free(da);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
     return GPM_OK;
 }
 
@@ -338,57 +294,47 @@ static void back_eigen(struct sp_call *c, const struct mat_arg *a, value r, valu
  */
 
 /* B'AB: a number for a vector B. */
-static enum gpm_status simulate_quad_form(struct sp_call *c, value *out) {
-    struct mat_arg a, b;
-    char kind;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    size_t n = a.rows, k = b.cols;
-    double *ab = NEW_ARRAY(double, n *k + 1), *q = NEW_ARRAY(double, k *k + 1);
-    mat_multiply(false, false, n, k, n, a.at, n, b.at, n, ab);
-    mat_multiply(true, false, k, k, n, b.at, n, ab, n, q);
-    *out = kind == 'c' ? value_num(q[0]) : value_matrix(q, k, k);
+static enum gpm_status read_quad_form(struct sp_call *c, struct mat_pair *p) {
+    enum gpm_status st = read_system(c, p);
+    p->rows = p->cols;
+    if (p->gives == GIVES_VECTOR) p->gives = GIVES_NUMBER;
+    return st;
+}
+
+static enum gpm_status value_quad_form(struct sp_call *c, const struct mat_pair *p, double *to) {
+    size_t n = p->a.rows, k = p->b.cols;
+    double *ab = NEW_ARRAY(double, n *k + 1);
+    mat_multiply(false, false, n, k, n, p->a.at, n, p->b.at, n, ab);
+    mat_multiply(true, false, k, k, n, p->b.at, n, ab, n, to);
     mem_free(ab);
-    mem_free(q);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
     return GPM_OK;
 }
 
 /* C = B'AB: Abar = B Cbar B', Bbar = A B Cbar' + A' B Cbar */
-static enum gpm_status grad_quad_form(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg a, b;
-    char kind;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    size_t n = a.rows, k = b.cols;
-    double *dc = NEW_ARRAY(double, k *k + 1), *t = NEW_ARRAY(double, n *k + 1);
-    double *da = NEW_ARRAY(double, n *n + 1), *db = NEW_ARRAY(double, 2 * n * k + 1);
-    adj_doubles(dr, dc, k * k);
-    mat_multiply(false, false, n, k, k, b.at, n, dc, k, t); /* B Cbar */
-    mat_multiply(false, true, n, n, k, t, n, b.at, n, da);
-    mat_multiply(true, false, n, k, n, a.at, n, t, n, db);
-    mat_multiply(false, true, n, k, k, b.at, n, dc, k, t); /* B Cbar' */
-    mat_multiply(false, false, n, k, n, a.at, n, t, n, db + n * k);
-    for (size_t i = 0; i < n * k; i++) db[i] += db[n * k + i];
-    dargs[0] = mat_arg_adjoint(&a, c->args[0], da);
-    dargs[1] = mat_factor_adjoint(&b, c->args[1], kind, db);
-    mem_free(dc);
+static enum gpm_status back_quad_form(struct sp_call *c, const struct mat_pair *p, const double *r,
+                                      double *dc, double *da, double *db) {
+    size_t n = p->a.rows, k = p->b.cols;
+    double *t = NEW_ARRAY(double, 2 * n * k + 1), *more = t + n * k;
+    mat_multiply(false, false, n, k, k, p->b.at, n, dc, k, t); /* B Cbar */
+    mat_multiply(false, true, n, n, k, t, n, p->b.at, n, da);
+    mat_multiply(true, false, n, k, n, p->a.at, n, t, n, db);
+    mat_multiply(false, true, n, k, k, p->b.at, n, dc, k, t); /* B Cbar' */
+    mat_multiply(false, false, n, k, n, p->a.at, n, t, n, more);
+    for (size_t i = 0; i < n * k; i++) db[i] += more[i];
     mem_free(t);
-    mem_free(da);
-    mem_free(db);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
     return GPM_OK;
 }
+
+#define SYSTEM(name) OF_PAIR(read_system, value_##name, back_##name, NULL)
 
 const struct sp_class sp_solve_rows[] = {
     {SP_GROW(matrix_inverse, of_matrix, "(a: any) -> matrix", "The inverse of a square matrix.",
              "matrix_inverse(matrix([[2, 0], [0, 4]])) => [[0.5, 0], [0, 0.25]]"),
      OF_MATRIX("a", true, value_inverse, back_inverse)},
-    {SP_GROW(matrix_solve, matrix_solve, "(a: any, b: any) -> any",
+    {SP_GROW(matrix_solve, of_pair, "(a: any, b: any) -> any",
              "The solution x of a x = b, for a vector or matrix b.",
-             "matrix_solve(matrix([[2, 0], [0, 4]]), vector(1, 1)) => [0.5, 0.25]")},
+             "matrix_solve(matrix([[2, 0], [0, 4]]), vector(1, 1)) => [0.5, 0.25]"),
+     SYSTEM(matrix_solve)},
     {SP_GROW(matrix_det, of_matrix, "(a: any) -> number", "The determinant of a square matrix.",
              "matrix_det(diag_matrix([2, 3])) => 6"),
      OF_MATRIX("a", true, value_det, back_det)},
@@ -400,17 +346,18 @@ const struct sp_class sp_solve_rows[] = {
              "The lower triangular factor L of a positive definite matrix a = L L'.",
              "cholesky(matrix([[4, 2], [2, 5]])) => [[2, 0], [1, 2]]"),
      OF_MATRIX("a", true, value_cholesky, back_cholesky)},
-    {SP_GROW(solve_lower, triangular, "(l: any, b: any) -> any",
+    {SP_GROW(solve_lower, of_pair, "(l: any, b: any) -> any",
              "The solution x of l x = b; only the lower triangle of l is read.",
              "solve_lower(matrix([[2, 0], [1, 1]]), [2, 3]) => [1, 2]"),
-     .variant = false},
-    {SP_GROW(solve_upper, triangular, "(u: any, b: any) -> any",
+     SYSTEM(triangular), .variant = false},
+    {SP_GROW(solve_upper, of_pair, "(u: any, b: any) -> any",
              "The solution x of u x = b; only the upper triangle of u is read.",
              "solve_upper(matrix([[2, 1], [0, 1]]), [4, 2]) => [1, 2]"),
-     .variant = true},
-    {SP_GROW(quad_form, quad_form, "(a: any, b: any) -> any",
+     SYSTEM(triangular), .variant = true},
+    {SP_GROW(quad_form, of_pair, "(a: any, b: any) -> any",
              "The transpose of b times a times b: a number for a vector b.",
-             "quad_form(diag_matrix([1, 2]), [3, 4]) => 41")},
+             "quad_form(diag_matrix([1, 2]), [3, 4]) => 41"),
+     OF_PAIR(read_quad_form, value_quad_form, back_quad_form, NULL)},
     {SP_GROW(eigenvalues_sym, of_matrix, "(a: any) -> vector",
              "The eigenvalues of a symmetric matrix, ascending.",
              "eigenvalues_sym(diag_matrix([3, 2])) => [2, 3]"),

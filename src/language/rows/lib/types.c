@@ -28,7 +28,7 @@ enum { REAL, INTEGER, ATOM };
 
 static enum gpm_status simulate_scalar(struct sp_call *c, value *out) {
     double x;
-    if (!sp_as_number(c->args[0], &x))
+    if (!value_number(c->args[0], &x))
         return sp_type_error(c, c->args[0], "x must be a number or atom");
     if (c->cls->variant == INTEGER) x = floor(x);
     *out = c->cls->variant == ATOM ? value_atom(x) : value_num(x);

@@ -77,7 +77,7 @@ static enum gpm_status crp_density(struct sp_call *c, value v, double *out) {
     struct crp s = crp_of(conj_of(c));
     double id;
     size_t at;
-    if (!sp_as_number(v, &id) || isnan(id)) return sp_bad_value(c, v, "a table (a number)");
+    if (!value_number(v, &id) || isnan(id)) return sp_bad_value(c, v, "a table (a number)");
     const double *t = conj_record(conj_of(c), &id, 1, &at);
     *out = log(t ? t[1] - s.d : new_weight(&s)) - log(s.n + s.alpha);
     return GPM_OK;
@@ -85,7 +85,7 @@ static enum gpm_status crp_density(struct sp_call *c, value v, double *out) {
 
 static enum gpm_status crp_count(struct sp_call *c, value v, double by) {
     double id;
-    bool table = sp_as_number(v, &id) && !isnan(id);
+    bool table = value_number(v, &id) && !isnan(id);
     if (table && conj_tally(conj_of(c), &id, 1, by)) return GPM_OK;
     return sp_bad_value(c, v, by > 0 ? "a table (a number)" : "a table in use");
 }

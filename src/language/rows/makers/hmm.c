@@ -199,7 +199,7 @@ static enum gpm_status hmm_draw(struct sp_call *c, value *out) {
 }
 
 static bool is_symbol(value v, double *x) {
-    return sp_as_number(v, x) && *x >= 0 && *x < 1e9 && *x == floor(*x);
+    return value_number(v, x) && *x >= 0 && *x < 1e9 && *x == floor(*x);
 }
 
 static enum gpm_status hmm_density(struct sp_call *c, value v, double *out) {

@@ -31,7 +31,7 @@ static double coin_lp(double x, const double *p, size_t n) {
 }
 
 static enum gpm_status coin_value(struct sp_call *c, value v, double *x) {
-    return sp_as_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a boolean");
+    return value_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a boolean");
 }
 
 static enum gpm_status coin_draw(struct sp_call *c, value *out) {
@@ -111,7 +111,7 @@ static void gamma_poisson_next(const struct conj *s, double *a) {
 }
 
 static enum gpm_status count_value(struct sp_call *c, value v, double *x) {
-    return sp_as_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a number");
+    return value_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a number");
 }
 
 static enum gpm_status count_add(struct sp_call *c, value v, double by) {

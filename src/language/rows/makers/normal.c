@@ -27,7 +27,7 @@ static enum gpm_status read_scalar(struct sp_call *c, struct conj *s) {
 }
 
 static enum gpm_status number(struct sp_call *c, value v, double *x) {
-    if (!sp_as_number(v, x)) return sp_bad_value(c, v, "a number");
+    if (!value_number(v, x)) return sp_bad_value(c, v, "a number");
     if (!isfinite(*x) || fabs(*x) <= KERN_SIZE_MAX) return GPM_OK;
     return sp_error(c, DIAG_DOMAIN, "%s: a value must be below %g in size, got %g", c->cls->name,
                     KERN_SIZE_MAX, *x);

@@ -66,10 +66,11 @@ static enum gpm_status kernel_arith_grad(const char *op, value a, value b, value
     return GPM_OK;
 }
 
-static struct box *kernel_pack(struct pack *p, size_t number, struct box *b);
-static struct box *mean_pack_box(struct pack *p, size_t number, struct box *b);
+static void kernel_pack(struct pack *p, struct box *b);
+static void mean_pack_box(struct pack *p, struct box *b);
 
 const struct box_class kernel_class = {.name = "kernel",
+                                       .size = sizeof(struct kernel_box),
                                        .copies = true,
                                        .pack = kernel_pack,
                                        .free = kernel_free,
@@ -80,8 +81,7 @@ const struct box_class kernel_class = {.name = "kernel",
                                        .arith_grad = kernel_arith_grad};
 
 value kernel_value_take(struct kern *k) {
-    struct kernel_box *b = NEW(struct kernel_box);
-    box_init(&b->box, &kernel_class);
+    struct kernel_box *b = box_new(&kernel_class);
     b->k = k;
     return value_box(V_BOX, &b->box);
 }
@@ -101,14 +101,14 @@ static void mean_print_box(const struct box *b, struct buf *out) {
 }
 
 const struct box_class mean_class = {.name = "mean function",
+                                     .size = sizeof(struct mean_box),
                                      .copies = true,
                                      .free = mean_free_box,
                                      .print = mean_print_box,
                                      .pack = mean_pack_box};
 
 value mean_value_take(struct mean *m) {
-    struct mean_box *b = NEW(struct mean_box);
-    box_init(&b->box, &mean_class);
+    struct mean_box *b = box_new(&mean_class);
     b->m = m;
     return value_box(V_BOX, &b->box);
 }
@@ -332,24 +332,12 @@ static struct mean *mean_callback_pack(struct pack *p, struct mean *m) {
 
 const struct gp_foreign kernel_foreign = {callback_pack, mean_callback_pack};
 
-static struct box *kernel_pack(struct pack *p, size_t number, struct box *b) {
-    struct kernel_box *k = b ? (struct kernel_box *)b : NEW(struct kernel_box);
-    if (!b) {
-        box_init(&k->box, &kernel_class);
-        pack_made(p, number, k);
-    }
-    kern_pack(p, &k->k, &kernel_foreign);
-    return &k->box;
+static void kernel_pack(struct pack *p, struct box *b) {
+    kern_pack(p, &((struct kernel_box *)b)->k, &kernel_foreign);
 }
 
-static struct box *mean_pack_box(struct pack *p, size_t number, struct box *b) {
-    struct mean_box *m = b ? (struct mean_box *)b : NEW(struct mean_box);
-    if (!b) {
-        box_init(&m->box, &mean_class);
-        pack_made(p, number, m);
-    }
-    mean_pack(p, &m->m, &kernel_foreign);
-    return &m->box;
+static void mean_pack_box(struct pack *p, struct box *b) {
+    mean_pack(p, &((struct mean_box *)b)->m, &kernel_foreign);
 }
 
 enum gpm_status kernel_contains(struct sp_call *c, value *out) {

@@ -408,8 +408,6 @@ static inline bool sp_truth(value v, bool *out) {
         return false;
     return true;
 }
-/* A number, boolean (0/1) or atom as a double; false for other values. */
-bool sp_as_number(value v, double *out);
 /* Was optional argument i given? */
 static inline bool sp_given(const struct sp_call *c, size_t i) {
     return i < c->n && !is_absent(c->args[i]);

@@ -55,15 +55,6 @@ enum gpm_status sp_type_error(struct sp_call *c, value got, const char *fmt, ...
     return GPM_E_USER;
 }
 
-bool sp_as_number(value v, double *out) {
-    switch (v.tag) {
-    case V_NUM:
-    case V_ATOM: *out = v.u.num; return true;
-    case V_BOOL: *out = v.u.boolean; return true;
-    default: return false;
-    }
-}
-
 bool sp_gives_objects(const struct sp_class *cls) {
     size_t n = strlen(cls->sig);
     return (cls->flags & SP_DISCRETE) && n > 3 && strcmp(cls->sig + n - 3, "any") == 0;
@@ -178,23 +169,19 @@ static const struct sp_class *pack_row(struct pack *p, const struct sp_proc *m,
     return sp_index_at(pack_choice(p, number, (uint32_t)sp_index_count()));
 }
 
-static struct box *proc_pack(struct pack *p, size_t number, struct box *b) {
-    struct sp_proc *m = b ? (struct sp_proc *)b : NEW(struct sp_proc);
-    if (!b) {
-        box_init(&m->box, &sp_proc_class);
-        pack_made(p, number, m);
-    }
+static void proc_pack(struct pack *p, struct box *b) {
+    struct sp_proc *m = (struct sp_proc *)b;
     pack_state(p, &m->state);
     const struct sp_class *cls = pack_row(p, m, m->state);
-    if (!b && !cls) pack_fail(p, "a procedure in it is unknown");
-    if (!b) m->cls = cls ? cls : sp_index_at(0);
-    if (!b && !m->state) m->sig = sp_index_sig((size_t)sp_index_number(m->cls->name));
+    if (p->reading && !cls) pack_fail(p, "a procedure in it is unknown");
+    if (p->reading) m->cls = cls ? cls : sp_index_at(0);
+    if (p->reading && !m->state) m->sig = sp_index_sig((size_t)sp_index_number(m->cls->name));
     p->links->maker(p, &m->maker);
-    return &m->box;
 }
 
 const struct box_class sp_proc_class = {
     .name = "procedure",
+    .size = sizeof(struct sp_proc),
     .free = proc_free,
     .print = proc_print,
     .equal = proc_equal,
@@ -204,8 +191,7 @@ const struct box_class sp_proc_class = {
 
 static value proc_value(const struct sp_class *cls, const struct sp_sig *sig,
                         struct sp_state *state) {
-    struct sp_proc *p = NEW(struct sp_proc);
-    box_init(&p->box, &sp_proc_class);
+    struct sp_proc *p = box_new(&sp_proc_class);
     p->cls = cls;
     p->sig = sig;
     p->state = state;

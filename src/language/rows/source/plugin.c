@@ -150,7 +150,7 @@ static enum gpm_status read_args(struct sp_call *c, double *args) {
         return sp_error(c, DIAG_ARITY, "%s takes %zu argument%s, got %zu", d->name, d->n_args,
                         d->n_args == 1 ? "" : "s", c->n);
     for (size_t i = 0; i < c->n; i++)
-        if (!sp_as_number(c->args[i], &args[i]))
+        if (!value_number(c->args[i], &args[i]))
             return sp_type_error(c, c->args[i], "%s: argument %zu must be a number", d->name,
                                  i + 1);
     return GPM_OK;
@@ -180,7 +180,7 @@ static enum gpm_status plugged_log_density(struct sp_call *c, value v, double *o
     double args[8], x;
     enum gpm_status st = read_args(c, args);
     *out = -INFINITY;
-    if (st != GPM_OK || !sp_as_number(v, &x)) return st;
+    if (st != GPM_OK || !value_number(v, &x)) return st;
     return d->log_density(x, args, out) ? outside(c) : GPM_OK;
 }
 
@@ -200,7 +200,7 @@ static enum gpm_status plugged_grad(struct sp_call *c, value v, value *dv, value
     enum gpm_status st = read_args(c, args);
     if (st != GPM_OK) return st;
     if (!d->gradient) return sp_error(c, DIAG_NO_GRADIENT, "%s has no gradient", d->name);
-    if (!sp_as_number(v, &x) || d->gradient(x, args, g)) return outside(c);
+    if (!value_number(v, &x) || d->gradient(x, args, g)) return outside(c);
     if (dv) *dv = value_num(g[0]);
     for (size_t i = 0; i < c->n; i++) dargs[i] = value_num(g[1 + i]);
     return GPM_OK;
