@@ -12,9 +12,6 @@ struct thing {
     double x;
 };
 
-static void thing_free(struct box *b) {
-    mem_free(b);
-}
 static void thing_print(const struct box *b, struct buf *out) {
     buf_printf(out, "<thing %g>", ((const struct thing *)b)->x);
 }
@@ -24,11 +21,8 @@ static enum gpm_status thing_grad(const char *op, value a, value b, value d, val
     *db = value_num(2 * d.u.num);
     return GPM_OK;
 }
-static const struct box_class thing_class = {.name = "thing",
-                                             .free = thing_free,
-                                             .print = thing_print,
-                                             .arith = thing_arith,
-                                             .arith_grad = thing_grad};
+static const struct box_class thing_class = {
+    .name = "thing", .print = thing_print, .arith = thing_arith, .arith_grad = thing_grad};
 
 static value thing(double x) {
     struct thing *t = NEW(struct thing);

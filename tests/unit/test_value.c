@@ -247,13 +247,12 @@ static void test_deep(void **state) {
 static int freed;
 static void box_freed(struct box *b) {
     freed++;
-    mem_free(b);
 }
 
 static void test_box(void **state) {
-    static const struct box_class cls = {.name = "thing", .free = box_freed};
-    struct box *b = NEW(struct box);
-    box_init(b, &cls);
+    static const struct box_class cls = {
+        .name = "thing", .size = sizeof(struct box), .release = box_freed};
+    struct box *b = box_new(&cls);
     value v = value_box(V_BOX, b), a = value_array(&v, 1);
     assert_string_equal(value_type_name(v), "thing");
     assert_true(value_equal(v, v));

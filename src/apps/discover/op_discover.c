@@ -23,11 +23,10 @@ struct structure_model {
     char *scope; /* of a program; NULL: of a series */
 };
 
-static void model_free(struct box *b) {
+static void model_release(struct box *b) {
     struct structure_model *m = (struct structure_model *)b;
     discovery_release(&m->d);
     mem_free(m->scope);
-    mem_free(m);
 }
 
 static void model_print(const struct box *b, struct buf *out) {
@@ -50,7 +49,7 @@ static void model_print(const struct box *b, struct buf *out) {
 }
 
 static const struct box_class structures_class = {
-    .name = STRUCTURE_POSTERIOR, .free = model_free, .print = model_print};
+    .name = STRUCTURE_POSTERIOR, .release = model_release, .print = model_print};
 
 static enum gpm_status model_ask(const struct structure_posterior *s, const char *query,
                                  struct query_answer *out, struct buf *err) {
@@ -123,7 +122,7 @@ enum { SERIES_ARGS = 16 };
 
 static enum gpm_status read_decimal(struct infer_state *x, const struct action *a,
                                     enum series_decimal *out) {
-    const char *text = infer_text(action_arg(a, 6));
+    const char *text = value_text(action_arg(a, 6));
     if (!text) return GPM_OK;
     *out = !strcmp(text, "comma") ? DECIMAL_COMMA : DECIMAL_POINT;
     if (*out == DECIMAL_COMMA || !strcmp(text, "point")) return GPM_OK;
@@ -133,7 +132,7 @@ static enum gpm_status read_decimal(struct infer_state *x, const struct action *
 
 static enum gpm_status read_take(struct infer_state *x, const struct action *a,
                                  enum series_take *out) {
-    const char *text = infer_text(action_arg(a, 15));
+    const char *text = value_text(action_arg(a, 15));
     if (!text || series_take_find(text, out)) return GPM_OK;
     return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                        "%s: take is \"mean\", \"total\", \"count\", \"median\", \"last\", "
@@ -145,18 +144,18 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
                                  struct series_options *o, struct series *out) {
     struct buf err = BUF_INIT, text = BUF_INIT;
     value data = a->args[0];
-    *o = (struct series_options){.time = infer_text(action_arg(a, 1)),
-                                 .value = infer_text(action_arg(a, 2)),
+    *o = (struct series_options){.time = value_text(action_arg(a, 1)),
+                                 .value = value_text(action_arg(a, 2)),
                                  .skip_bad = flag(a, 3),
-                                 .date_format = infer_text(action_arg(a, 5)),
-                                 .missing = infer_text(action_arg(a, 7)),
-                                 .every = infer_text(action_arg(a, 8)),
-                                 .with = infer_text(action_arg(a, 9)),
-                                 .smooth = infer_text(action_arg(a, 10)),
-                                 .least = infer_text(action_arg(a, 11)),
-                                 .most = infer_text(action_arg(a, 12)),
+                                 .date_format = value_text(action_arg(a, 5)),
+                                 .missing = value_text(action_arg(a, 7)),
+                                 .every = value_text(action_arg(a, 8)),
+                                 .with = value_text(action_arg(a, 9)),
+                                 .smooth = value_text(action_arg(a, 10)),
+                                 .least = value_text(action_arg(a, 11)),
+                                 .most = value_text(action_arg(a, 12)),
                                  .per_day = flag(a, 13)};
-    const char *list = infer_text(action_arg(a, 14));
+    const char *list = value_text(action_arg(a, 14));
     enum gpm_status st = action_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st == GPM_OK) st = read_decimal(x, a, &o->decimal);
     if (st == GPM_OK) st = read_take(x, a, &o->take);
@@ -239,9 +238,9 @@ static enum gpm_status read_log(struct infer_state *x, const char *text, enum lo
 static enum gpm_status read_options(struct infer_state *x, const struct action *a,
                                     struct discovery_options *o) {
     struct buf err = BUF_INIT;
-    const char *kernels = infer_text(action_arg(a, SERIES_ARGS));
+    const char *kernels = value_text(action_arg(a, SERIES_ARGS));
     o->change = flag(a, SERIES_ARGS + 1);
-    enum gpm_status st = read_log(x, infer_text(action_arg(a, SERIES_ARGS + 2)), &o->logs);
+    enum gpm_status st = read_log(x, value_text(action_arg(a, SERIES_ARGS + 2)), &o->logs);
     value holdout = action_arg(a, SERIES_ARGS + 3);
     if (!is_absent(holdout)) o->holdout = holdout.u.num;
     if (st == GPM_OK && kernels && discovery_kernels(kernels, &o->factors, &err) != GPM_OK)

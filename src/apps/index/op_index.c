@@ -12,14 +12,14 @@ static size_t take_texts(value v, const char ***out) {
     size_t n = 0, room = 1;
     const char **at = NEW_ARRAY(const char *, room);
     *out = at;
-    if (infer_text(v)) {
-        at[0] = infer_text(v);
+    if (value_text(v)) {
+        at[0] = value_text(v);
         return 1;
     }
     value e;
     for (struct seq_walk w = {v, 0}; seq_next(&w, &e);) {
         if (n == room) *out = at = mem_realloc(at, (room *= 2) * sizeof *at);
-        at[n] = infer_text(e);
+        at[n] = value_text(e);
         if (!at[n++]) return 0;
     }
     return n;
@@ -32,7 +32,7 @@ static enum gpm_status may_write(struct infer_state *x, const char *path) {
 
 static enum gpm_status op_structure_index(struct infer_state *x, const struct action *a,
                                           value *out) {
-    const char **files, *path = infer_text(a->args[0]);
+    const char **files, *path = value_text(a->args[0]);
     size_t n = take_texts(a->args[1], &files);
     struct index_options o = {.seed = x->core->rng.seed, .stop = x->core->limits.stop};
     struct index_report r = {.refusals = BUF_INIT};
@@ -68,12 +68,12 @@ static enum gpm_status op_search_index(struct infer_state *x, const struct actio
     struct index_result r;
     struct buf err = BUF_INIT;
     size_t n = 20;
-    const char *path = infer_text(a->args[0]);
+    const char *path = value_text(a->args[0]);
     enum gpm_status st = action_count(x, a, 2, "top", 1e9, &n);
     if (st == GPM_OK && !n) st = infer_error(x, DIAG_DOMAIN, "search: top is at least 1");
     if (st == GPM_OK && !catalog_is_file(path)) st = may_write(x, path);
     if (st != GPM_OK) return st;
-    st = index_search(path, infer_text(a->args[1]), n, 0, &r, &err);
+    st = index_search(path, value_text(a->args[1]), n, 0, &r, &err);
     if (st != GPM_OK)
         st = infer_error(x, st == GPM_E_FORMAT ? DIAG_BAD_OPERATOR_ARG : DIAG_DATA, "search: %s",
                          err.data);

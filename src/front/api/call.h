@@ -73,8 +73,11 @@ static inline void options_take(void *over_defaults, size_t own, const void *fro
     memcpy(&size, from, sizeof size);
     memcpy(over_defaults, from, size < own ? size : own);
 }
-/* Of most others: st is the status of the beginning. */
+/* Of most others: st is the status of the beginning; CALL_GIVES is all there is to such a call. */
 #define CALL_BEGIN(h, st)                                                                          \
     __attribute__((cleanup(call_leave))) atomic_bool *const entered = call_enter(&(h)->busy);      \
     enum gpm_status st = entered ? call_begin(&(h)->err) : GPM_E_BUSY
+#define CALL_GIVES(h, result)                                                                      \
+    CALL_BEGIN(h, began);                                                                          \
+    return began ? began : (result)
 #endif

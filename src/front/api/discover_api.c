@@ -596,8 +596,7 @@ gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why) {
 }
 
 enum gpm_status gpm_panel_save(gpm_panel *p, const char *dir) {
-    CALL_BEGIN(p, st);
-    return st ? st : panel_save(&p->p, dir, &p->err);
+    CALL_GIVES(p, panel_save(&p->p, dir, &p->err));
 }
 
 const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {

@@ -41,13 +41,11 @@ const char *gpm_optimizer_error(const gpm_optimizer *o) {
 }
 
 enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text) {
-    CALL_BEGIN(o, st);
-    return st ? st : bo_space_add(&o->o->space, text, &o->err);
+    CALL_GIVES(o, bo_space_add(&o->o->space, text, &o->err));
 }
 
 enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv) {
-    CALL_BEGIN(o, st);
-    return st ? st : optimize_command(o->o, argv, argc, &o->err);
+    CALL_GIVES(o, optimize_command(o->o, argv, argc, &o->err));
 }
 
 void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objective *f, void *user) {
@@ -67,23 +65,19 @@ enum gpm_status gpm_optimizer_open(gpm_optimizer *o) {
 }
 
 enum gpm_status gpm_optimizer_run(gpm_optimizer *o) {
-    CALL_BEGIN(o, st);
-    return st ? st : optimize_run(o->o, &o->err);
+    CALL_GIVES(o, optimize_run(o->o, &o->err));
 }
 
 enum gpm_status gpm_optimizer_ask(gpm_optimizer *o, double *x, int64_t *id) {
-    CALL_BEGIN(o, st);
-    return st ? st : optimize_ask(o->o, x, id, &o->err);
+    CALL_GIVES(o, optimize_ask(o->o, x, id, &o->err));
 }
 
 enum gpm_status gpm_optimizer_tell_all(gpm_optimizer *o, int64_t id, const double *y) {
-    CALL_BEGIN(o, st);
-    return st ? st : optimize_tell(o->o, id, y, &o->err);
+    CALL_GIVES(o, optimize_tell(o->o, id, y, &o->err));
 }
 
 enum gpm_status gpm_optimizer_tell_all_at(gpm_optimizer *o, const double *x, const double *y) {
-    CALL_BEGIN(o, st);
-    return st ? st : optimize_tell_at(o->o, x, y, &o->err);
+    CALL_GIVES(o, optimize_tell_at(o->o, x, y, &o->err));
 }
 
 /* One number where several are asked for tells a failure only. */
@@ -105,13 +99,11 @@ enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double 
 }
 
 enum gpm_status gpm_optimizer_start(gpm_optimizer *o, const char *text) {
-    CALL_BEGIN(o, st);
-    return st ? st : optimize_start(o->o, text, &o->err);
+    CALL_GIVES(o, optimize_start(o->o, text, &o->err));
 }
 
 enum gpm_status gpm_optimizer_objective(gpm_optimizer *o, const char *text) {
-    CALL_BEGIN(o, st);
-    return st ? st : goals_objective(&o->o->goals, text, o->o->opt.maximize, &o->err);
+    CALL_GIVES(o, goals_objective(&o->o->goals, text, o->o->opt.maximize, &o->err));
 }
 
 enum gpm_status gpm_optimizer_constraint(gpm_optimizer *o, const char *text) {
@@ -122,13 +114,11 @@ enum gpm_status gpm_optimizer_constraint(gpm_optimizer *o, const char *text) {
 }
 
 enum gpm_status gpm_optimizer_collect(gpm_optimizer *o, const char *text) {
-    CALL_BEGIN(o, st);
-    return st ? st : goals_collect(&o->o->goals, text, &o->err);
+    CALL_GIVES(o, goals_collect(&o->o->goals, text, &o->err));
 }
 
 enum gpm_status gpm_optimizer_read_output(gpm_optimizer *o, const char *pattern) {
-    CALL_BEGIN(o, st);
-    return st ? st : goals_pattern(&o->o->goals, pattern, &o->err);
+    CALL_GIVES(o, goals_pattern(&o->o->goals, pattern, &o->err));
 }
 
 size_t gpm_optimizer_outputs(const gpm_optimizer *o) {
@@ -156,8 +146,7 @@ const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x) {
 
 enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const char *text, double *x) {
     if (j >= gpm_optimizer_dim(o)) return GPM_E_ARG;
-    CALL_BEGIN(o, st);
-    return st ? st : bo_space_read(&o->o->space, (int)j, text, x, &o->err);
+    CALL_GIVES(o, bo_space_read(&o->o->space, (int)j, text, x, &o->err));
 }
 
 size_t gpm_optimizer_count(const gpm_optimizer *o) {

@@ -158,7 +158,7 @@ void check_label(struct checker *k, const struct infer_op *op, const value *args
     struct sp_sig sig;
     sp_sig_parse(op->sig, &sig);
     int p = sp_sig_param(&sig, "label");
-    const char *text = p == 0 && n ? infer_text(args[0]) : NULL;
+    const char *text = p == 0 && n ? value_text(args[0]) : NULL;
     if (!text || k->unread || k->computed_labels || k->computed_names || k->lent || !k->whole)
         return;
     struct sym *label = sym_cstr(k->core->syms, text);

@@ -29,7 +29,7 @@ static enum gpm_status assign(struct continuous *c, value given, double *z) {
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < given.u.dict->n && st == GPM_OK; i++) {
         value key = given.u.dict->kv[2 * i], v = given.u.dict->kv[2 * i + 1];
-        const char *name = infer_text(key);
+        const char *name = value_text(key);
         size_t k = 0;
         while (k < n && !(name && strcmp(q[k].name, name) == 0)) k++;
         if (k < n && continuous_assign(c, q[k].node, v, z)) continue;
@@ -161,7 +161,7 @@ enum gpm_status start_read(struct infer_state *x, value init, struct start *out)
         *out = (struct start){START_RANDOM, init};
         return GPM_OK;
     }
-    const char *word = infer_text(init);
+    const char *word = value_text(init);
     for (int i = 0; word && i < (int)COUNT_OF(kinds); i++)
         if (strcmp(word, kinds[i]) == 0) {
             out->kind = (enum start_kind)i;

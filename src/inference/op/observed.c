@@ -57,7 +57,7 @@ static bool matches(const char *pattern, const char *label) {
 /* Adds the observes that the label names and that are not in the list; ABSENT names all. */
 static enum gpm_status add_labelled(const struct asked *c, value label, observes *out) {
     bool all = is_absent(label);
-    const char *pattern = all ? NULL : infer_text(label);
+    const char *pattern = all ? NULL : value_text(label);
     size_t before = out->n;
     for (size_t i = 0; (all || pattern) && i < c->t->records.n; i++) {
         const struct record *r = c->t->records.at[i];
@@ -139,10 +139,7 @@ static enum gpm_status observed_array(struct infer_state *x, const struct action
     numbers y = {0};
     enum gpm_status st =
         observed_numbers(x, t, action_arg(a, 0), (enum observed_what)a->op->how, a->op->name, &y);
-    if (st == GPM_OK) {
-        *out = value_array_new(y.n);
-        for (size_t i = 0; i < y.n; i++) out->u.array->at[i] = value_num(y.at[i]);
-    }
+    if (st == GPM_OK) *out = value_numbers(y.at, y.n);
     vec_release(&y);
     return st;
 }

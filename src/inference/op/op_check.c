@@ -55,7 +55,7 @@ static enum gpm_status unknown_quantity(struct predictive_check *c, value v) {
 
 /* A name of the table, a procedure, or [name, procedure]. */
 static enum gpm_status add_quantity(struct predictive_check *c, value v) {
-    const char *name = infer_text(v);
+    const char *name = value_text(v);
     const struct known_quantity *k = name ? known_quantity(name) : NULL;
     value first = NIL, second = NIL;
     size_t n = 0;
@@ -65,8 +65,8 @@ static enum gpm_status add_quantity(struct predictive_check *c, value v) {
         add(c, name, k, NIL);
     else if (v.tag == V_PROC)
         add(c, NULL, NULL, v);
-    else if (pair && infer_text(first) && second.tag == V_PROC)
-        add(c, infer_text(first), NULL, second);
+    else if (pair && value_text(first) && second.tag == V_PROC)
+        add(c, value_text(first), NULL, second);
     else
         st = unknown_quantity(c, v);
     value_unref(first);
@@ -99,8 +99,7 @@ static enum gpm_status evaluate(struct predictive_check *c, size_t i, const numb
         *out = known_quantity_of(q->known, y->at, y->n);
         return GPM_OK;
     }
-    value data = value_array_new(y->n), v;
-    for (size_t k = 0; k < y->n; k++) data.u.array->at[k] = value_num(y->at[k]);
+    value data = value_numbers(y->at, y->n), v;
     enum gpm_status st = plain_apply(c->x->core, q->proc, &data, 1, c->x->at, &v);
     value_unref(data);
     if (st != GPM_OK) return st;
@@ -213,7 +212,7 @@ static enum gpm_status op_check(struct infer_state *x, const struct action *a, v
     enum gpm_status st = read_quantities(&c, action_arg(a, rest + 1));
     if (st == GPM_OK) st = check_observed(&c);
     if (st == GPM_OK) st = replicate(&c, draws, prior ? NIL : a->args[1]);
-    if (st == GPM_OK) st = report(&c, infer_text(action_arg(a, rest + 2)));
+    if (st == GPM_OK) st = report(&c, value_text(action_arg(a, rest + 2)));
     if (st == GPM_OK) *out = as_dataset(&c);
     for (size_t i = 0; i < c.how.n; i++) value_unref(c.how.at[i].proc);
     vec_release(&c.how);

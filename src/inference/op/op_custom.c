@@ -20,11 +20,10 @@ struct custom {
     value sub; /* the subproblem; ABSENT until on_subproblem */
 };
 
-static void proposal_free(struct box *b) {
+static void proposal_release(struct box *b) {
     struct custom *p = (struct custom *)b;
     value_unref(p->how);
     value_unref(p->sub);
-    mem_free(p);
 }
 
 static void proposal_pack(struct pack *p, struct box *b) {
@@ -36,7 +35,7 @@ static void proposal_pack(struct pack *p, struct box *b) {
 
 const struct box_class proposal_class = {.name = "proposal",
                                          .size = sizeof(struct custom),
-                                         .free = proposal_free,
+                                         .release = proposal_release,
                                          .pack = proposal_pack};
 
 static struct custom *proposal_of(value v) {
@@ -249,11 +248,7 @@ static enum gpm_status op_apply(struct infer_state *x, const struct action *a, v
  * (infer_close). So a program that forgets to restore gets an error instead of a broken model. For
  * the program a part is an empty box, which may outlive it. */
 
-static void part_free(struct box *b) {
-    mem_free(b);
-}
-
-static const struct box_class part_class = {.name = "detached part", .free = part_free};
+static const struct box_class part_class = {.name = "detached part", .size = sizeof(struct box)};
 
 /* The part taken out by detach, until the next action without OP_OPEN. */
 struct detached {
@@ -317,9 +312,7 @@ static enum gpm_status op_current(struct infer_state *x, const struct action *a,
 
 /* The program's handle for the part that is out. */
 static value part_taken_out(struct infer_state *x, double weight) {
-    struct box *part = NEW(struct box);
-    box_init(part, &part_class);
-    return value_pair_take(value_num(weight), value_box(V_BOX, part));
+    return value_pair_take(value_num(weight), value_box(V_BOX, box_new(&part_class)));
 }
 
 static bool is_part(const struct scaffold *s, const struct node_set *set) {

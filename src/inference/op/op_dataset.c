@@ -35,15 +35,7 @@ static enum gpm_status append(void *ctx, double i, value v) {
 }
 
 static void pack_joined(struct pack *p, void *ctx) {
-    struct joined *j = ctx;
-    value all = p->reading ? NIL : value_box(V_BOX, &j->all->box);
-    pack_value(p, &all);
-    if (!p->reading) return;
-    j->all = dataset_of(all);
-    if (j->all) return;
-    value_unref(all);
-    pack_fail(p, "what it joins is no dataset");
-    j->all = dataset_new(NULL, 0);
+    pack_dataset(p, &((struct joined *)ctx)->all);
 }
 
 /* Runs `a` n times and joins the resulting datasets, with iterations numbered from 1. */
@@ -158,18 +150,16 @@ static enum gpm_status op_sweep(struct infer_state *x, const struct action *a, v
 
 /* Reports columns without any number. */
 static void tell_left_out(const struct dataset *d, struct buf *out) {
+    struct draw_row row = {0};
     for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
         bool any = dataset_rows(d) == 0;
         for (size_t r = 0; r < dataset_rows(d) && !any; r++) {
-            value v = d->cells.at[r * d->n_columns + c];
-            double x, *numbers;
-            any = value_number(v, &x) || v.tag == V_MATRIX;
-            if (any || !seq_numbers(v, &numbers, &(size_t){0})) continue;
-            mem_free(numbers);
-            any = true;
+            draw_row_begin(&row);
+            any = draw_row_add(&row, "", d->cells.at[r * d->n_columns + c]);
         }
         if (!any) buf_printf(out, "%s: no numbers\n", d->names[c]);
     }
+    draw_row_release(&row);
 }
 
 void dataset_summarise(struct infer_state *x, const struct dataset *d, bool json) {
@@ -199,7 +189,7 @@ static enum gpm_status op_summarize(struct infer_state *x, const struct action *
 /* Rows with weights are drawn by weight, and then weigh the same. */
 static enum gpm_status op_column(struct infer_state *x, const struct action *a, value *out) {
     struct dataset *d = dataset_of(a->args[0]);
-    const char *name = infer_text(a->args[1]);
+    const char *name = value_text(a->args[1]);
     for (size_t c = 0; c < d->n_columns; c++) {
         if (strcmp(d->names[c], name) != 0) continue;
         size_t rows = dataset_rows(d), *drawn = dataset_drawn(d);

@@ -18,18 +18,6 @@ static value name_or_nil(const struct sym *s) {
     return s ? value_cstr(s->text) : NIL;
 }
 
-/* A dictionary; takes ownership of the values. */
-static value dict_of(const char *const *keys, value *vals, size_t n) {
-    value kv[2 * 8];
-    for (size_t i = 0; i < n; i++) {
-        kv[2 * i] = value_cstr(keys[i]);
-        kv[2 * i + 1] = vals[i];
-    }
-    value d = value_dict(kv, n);
-    for (size_t i = 0; i < 2 * n; i++) value_unref(kv[i]);
-    return d;
-}
-
 /* The observed value, or the present value of the expression; borrowed. */
 static value shown_value(struct recorded d) {
     return record_kind(d.r) == REC_OBSERVE ? recorded_observed(d) : recorded_value(d);
@@ -39,7 +27,7 @@ static value directive_facts(struct infer_state *x, struct recorded d) {
     static const char *const keys[] = {"label", "kind", "text", "value"};
     value vals[] = {name_or_nil(record_label(d.r)), value_cstr(kinds[record_kind(d.r)]),
                     source_text(x, recorded_span(d)), value_ref(shown_value(d))};
-    return dict_of(keys, vals, COUNT_OF(vals));
+    return value_dict_take(keys, vals, COUNT_OF(vals));
 }
 
 void infer_list_directives(struct infer_state *x, struct buf *out) {

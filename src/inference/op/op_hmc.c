@@ -204,13 +204,13 @@ enum gpm_status sampler_settings_read(struct infer_state *x, const struct action
                            a->op->name, set->max_depth);
     if (is_absent(metric)) return GPM_OK;
     for (int i = 0; i < (int)COUNT_OF(metrics); i++)
-        if (strcmp(infer_text(metric), metrics[i]) == 0) {
+        if (strcmp(value_text(metric), metrics[i]) == 0) {
             set->metric = (enum metric_kind)i;
             return GPM_OK;
         }
     return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                        "%s: the metric is diag, dense or low_rank, not '%s'", a->op->name,
-                       infer_text(metric));
+                       value_text(metric));
 }
 
 /* init= applies only before the first transition: the operator may be in a loop. */

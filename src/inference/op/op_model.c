@@ -160,9 +160,7 @@ static enum gpm_status op_density_at(struct infer_state *x, const struct action 
     struct numbers found = {0};
     enum gpm_status st = infer_target(x, a, &g);
     if (st == GPM_OK) st = infer_transitions(x, &g, local_density, &found);
-    if (st == GPM_OK) *out = value_array_new(found.at.n);
-    for (size_t i = 0; i < found.at.n && st == GPM_OK; i++)
-        out->u.array->at[i] = value_num(found.at.at[i]);
+    if (st == GPM_OK) *out = value_numbers(found.at.at, found.at.n);
     vec_release(&found.at);
     return st;
 }

@@ -100,7 +100,7 @@ static enum gpm_status read_input(struct infer_state *x, value v, struct plot_in
 static enum gpm_status add_panel(struct infer_state *x, struct plot_scene *s, value spec,
                                  const struct plot_table *t) {
     struct buf err = BUF_INIT;
-    const char *text = infer_text(spec);
+    const char *text = value_text(spec);
     if (!text) {
         return infer_error(x, DIAG_TYPE,
                            "a plot's specification is a string such as \"l0\", got a %s",
@@ -179,7 +179,7 @@ static enum gpm_status op_plot(struct infer_state *x, const struct action *a, va
     struct plot_scene *s;
     enum gpm_status st = make_scene(x, rest[0], rest[1], &s);
     if (st != GPM_OK) return st;
-    st = infer_show(x, s, to_file ? infer_text(a->args[0]) : NULL, 0);
+    st = infer_show(x, s, to_file ? value_text(a->args[0]) : NULL, 0);
     plot_scene_free(s);
     x->wrote |= st == GPM_OK;
     return st;

@@ -283,18 +283,9 @@ static enum gpm_status read_arguments(struct infer_state *x, const struct action
 /* The progress of the rounds; everything else follows from the arguments. */
 static void pack_sampling(struct pack *p, void *ctx) {
     struct sampling *r = ctx;
-    value kept = p->reading ? NIL : value_box(V_BOX, &r->kept->box);
     pack_double(p, &r->thin);
     pack_double(p, &r->picks);
-    pack_value(p, &kept);
-    if (!p->reading) return;
-    if (dataset_of(kept)) {
-        value_unref(value_box(V_BOX, &r->kept->box));
-        r->kept = dataset_of(kept);
-        return;
-    }
-    value_unref(kept);
-    pack_fail(p, "what it keeps is no dataset");
+    pack_dataset(p, &r->kept);
 }
 
 static enum gpm_status op_sample(struct infer_state *x, const struct action *a, value *out) {

@@ -8,16 +8,15 @@
  * fixes the random part of the description as the choices' numbers, SUB_CHOSEN. */
 #include "inference/run/infer.h"
 
-static void sub_free(struct box *b) {
+static void sub_release(struct box *b) {
     struct subproblem *s = (struct subproblem *)b;
     value_unref(s->a);
     value_unref(s->b);
-    mem_free(s);
 }
 
 const struct box_class subproblem_class = {.name = "subproblem",
                                            .size = sizeof(struct subproblem),
-                                           .free = sub_free,
+                                           .release = sub_release,
                                            .pack = subproblem_pack};
 
 value subproblem_new(enum sub_kind kind, value a, value b) {

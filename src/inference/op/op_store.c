@@ -12,7 +12,7 @@
 #define KIND "mode"
 
 static enum gpm_status op_save(struct infer_state *x, const struct action *a, value *out) {
-    const char *path = infer_text(a->args[0]);
+    const char *path = value_text(a->args[0]);
     enum gpm_status st = infer_may(x, "write", path);
     if (st != GPM_OK) return st;
     struct pack p;
@@ -44,7 +44,7 @@ static enum gpm_status take(struct infer_state *x, const char *path, struct mode
 }
 
 static enum gpm_status op_load(struct infer_state *x, const struct action *a, value *out) {
-    const char *path = infer_text(a->args[0]), *body;
+    const char *path = value_text(a->args[0]), *body;
     struct buf file = BUF_INIT, why = BUF_INIT;
     struct sp_options *o = x->core->host.options;
     size_t len;

@@ -46,7 +46,7 @@ static enum gpm_status refuse_improper(void *ctx, struct trace *t, struct node *
 static enum gpm_status read_method(struct infer_state *x, const struct action *a, bool *systematic,
                                    double *below) {
     value share = action_arg(a, 2);
-    const char *method = is_absent(action_arg(a, 1)) ? "multinomial" : infer_text(a->args[1]);
+    const char *method = is_absent(action_arg(a, 1)) ? "multinomial" : value_text(a->args[1]);
     *systematic = !strcmp(method, "systematic");
     if (!*systematic && strcmp(method, "multinomial") != 0)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
@@ -346,39 +346,28 @@ static void lend_no_more(struct infer_state *x) {
     if (x->model->p.n > 1) infer_lent(x)->n = 0;
 }
 
-static enum gpm_status op_on_particle(struct infer_state *x, const struct action *a, value *out) {
-    struct alone_place w = {.outer = x->each_particle};
-    struct waypoint here = {PLACE_OPERATOR, pack_alone, &w, NULL, false};
-    enum gpm_status st = GPM_OK;
-    if (!place_enter(x->core, &here)) st = read_index(x, a, &w.at);
-    lend_weights(x, &w);
-    if (st == GPM_OK) st = on_particle(x, &w, a->args[1], out);
-    lend_no_more(x);
-    place_leave(x->core, &here);
-    mem_free(w.vals);
-    return st;
-}
+enum { ONE_OF_THEM, EACH_OF_THEM };
 
-static enum gpm_status op_for_each_particle(struct infer_state *x, const struct action *a,
-                                            value *out) {
+/* on_particle(i, a), for_each_particle(a) */
+static enum gpm_status op_on_particles(struct infer_state *x, const struct action *a, value *out) {
+    bool each = a->op->how == EACH_OF_THEM;
     struct alone_place w = {.outer = x->each_particle};
     struct waypoint here = {PLACE_OPERATOR, pack_alone, &w, NULL, false};
     enum gpm_status st = GPM_OK;
-    size_t np = x->model->p.n;
-    if (place_enter(x->core, &here))
-        np = w.all.n;
-    else
-        w.vals = NEW_ARRAY(value, np);
-    x->each_particle = true;
+    bool resumed = place_enter(x->core, &here);
+    size_t n = !each ? 1 : resumed ? w.all.n : x->model->p.n;
+    if (!resumed) w.vals = NEW_ARRAY(value, n);
+    if (!resumed && !each) st = read_index(x, a, &w.at);
+    x->each_particle |= each;
     lend_weights(x, &w);
-    for (; w.done < np && st == GPM_OK; w.done += st == GPM_OK) {
-        w.at = w.done;
-        st = on_particle(x, &w, a->args[0], &w.vals[w.done]);
+    for (; w.done < n && st == GPM_OK; w.done += st == GPM_OK) {
+        if (each) w.at = w.done;
+        st = on_particle(x, &w, a->args[each ? 0 : 1], &w.vals[w.done]);
     }
     x->each_particle = w.outer;
     lend_no_more(x);
     place_leave(x->core, &here);
-    if (st == GPM_OK) *out = value_list(w.vals, np);
+    if (st == GPM_OK) *out = each ? value_list(w.vals, n) : value_ref(w.vals[0]);
     values_free(w.vals, w.done);
     return st;
 }
@@ -571,10 +560,10 @@ const struct infer_op infer_particles_rows[] = {
      "makes the weights equal, keeping their total", .flags = OP_SHARED | OP_ATOMIC,
      .run = op_equalize},
     {"on_particle", "(i: count, a: action) -> action", "runs a on particle i alone",
-     .flags = OP_SHARED | OP_RESUMES, .run = op_on_particle},
+     .flags = OP_SHARED | OP_RESUMES, .run = op_on_particles, .how = ONE_OF_THEM},
     {"for_each_particle", "(a: action) -> action",
      "runs a on each particle by itself; list of the results", .flags = OP_RESUMES,
-     .run = op_for_each_particle},
+     .run = op_on_particles, .how = EACH_OF_THEM},
     {"add_particle", "(i?: count) -> action", "adds a copy of particle i; its number",
      .flags = OP_SHARED | OP_ATOMIC, .run = op_add_particle},
     {"collapse_equal", "(scope: target, block?: block) -> action",

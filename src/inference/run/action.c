@@ -14,7 +14,7 @@
 
 #include "language/rows/protocol/guess.h"
 
-static void action_free(struct box *b) {
+static void action_release(struct box *b) {
     struct action *a = (struct action *)b;
     for (size_t i = 0; i < a->n; i++) value_unref(a->args[i]);
     mem_free(a->args);
@@ -25,7 +25,6 @@ static void action_free(struct box *b) {
     value_unref(a->label);
     value_unref(a->name);
     if (a->ast) code_unref(a->ast->code);
-    mem_free(a);
 }
 
 static void action_print(const struct box *b, struct buf *out) {
@@ -46,7 +45,7 @@ static void action_visit(struct box *b, struct visitor *v) {
 const struct box_class action_class = {.name = "action",
                                        .size = sizeof(struct action),
                                        .copies = true,
-                                       .free = action_free,
+                                       .release = action_release,
                                        .print = action_print,
                                        .visit = action_visit,
                                        .pack = action_pack};

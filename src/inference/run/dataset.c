@@ -10,13 +10,12 @@
 static const char *const first_names[DATASET_FIRST] = {"iter", "prt. id", "time (s)",
                                                        "prt. log wgt.", "prt. prob."};
 
-static void dataset_free(struct box *b) {
+static void dataset_release(struct box *b) {
     struct dataset *d = (struct dataset *)b;
     for (size_t i = 0; i < d->n_columns; i++) mem_free(d->names[i]);
     for (size_t i = 0; i < d->cells.n; i++) value_unref(d->cells.at[i]);
     vec_release(&d->cells);
     mem_free(d->names);
-    mem_free(d);
 }
 
 static void dataset_print(const struct box *b, struct buf *out) {
@@ -28,7 +27,7 @@ static void dataset_print(const struct box *b, struct buf *out) {
 
 const struct box_class dataset_class = {.name = "dataset",
                                         .size = sizeof(struct dataset),
-                                        .free = dataset_free,
+                                        .release = dataset_release,
                                         .print = dataset_print,
                                         .pack = dataset_pack};
 

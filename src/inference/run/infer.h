@@ -293,8 +293,6 @@ value node_set_values(struct trace *t, const struct node_set *s); /* array of th
 /* All of them as one set; mem_free out->at, which is NULL on failure. */
 enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const struct target *g,
                                  struct node_set *out) GPM_MUST_USE;
-/* The text of a string or symbol, borrowed; NULL for other values. */
-const char *infer_text(value v);
 /* Is v the symbol `name` (one, all, each, ...)? */
 static inline bool infer_is_name(value v, const char *name) { /* called at every transition */
     size_t n = strlen(name);

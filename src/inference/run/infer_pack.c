@@ -69,6 +69,18 @@ void pack_model(struct pack *p, struct model **m) {
     if (!*m) pack_fail(p, "it holds no model");
 }
 
+void pack_dataset(struct pack *p, struct dataset **d) {
+    value v = *d && !p->reading ? value_box(V_BOX, &(*d)->box) : NIL;
+    pack_value(p, &v);
+    if (!p->reading) return;
+    if (!dataset_of(v)) {
+        pack_fail(p, "what it keeps is no dataset");
+        value_set_take(&v, value_box(V_BOX, &dataset_new(NULL, 0)->box));
+    }
+    if (*d) value_unref(value_box(V_BOX, &(*d)->box));
+    *d = dataset_of(v);
+}
+
 /* ---- actions and other values ---- */
 
 const struct infer_op *pack_op(struct pack *p, const struct infer_op *op) {

@@ -8,8 +8,10 @@
 
 /* Begins a pack of this session's state. */
 void infer_pack_begin(struct pack *p, struct session_core *core);
+struct dataset;
 /* A model; counted after reading. */
 void pack_model(struct pack *p, struct model **m);
+void pack_dataset(struct pack *p, struct dataset **d); /* replaces *d, which may be NULL */
 /* All state that determines future draws, except definitions and the place in the program. */
 void infer_pack(struct pack *p, struct infer_state *x);
 /* NULL: an operator of that name no longer exists. */

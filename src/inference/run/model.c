@@ -24,11 +24,6 @@ static void model_clear(struct box *b) {
     particles_free(&((struct model *)b)->p);
 }
 
-static void model_free(struct box *b) {
-    model_clear(b);
-    mem_free(b);
-}
-
 static void model_visit(struct box *b, struct visitor *v) {
     struct model *m = (struct model *)b;
     for (size_t i = 0; i < m->p.n; i++) trace_visit(m->p.at[i], v);
@@ -36,7 +31,7 @@ static void model_visit(struct box *b, struct visitor *v) {
 
 const struct box_class model_class = {.name = "model",
                                       .size = sizeof(struct model),
-                                      .free = model_free,
+                                      .release = model_clear,
                                       .visit = model_visit,
                                       .clear = model_clear,
                                       .pack = model_pack};
@@ -294,18 +289,10 @@ void infer_note_scopes(struct infer_state *x, const struct ast *a) {
     for (uint32_t i = 0; i < a->n; i++) infer_note_scopes(x, a->kids[i]);
 }
 
-const char *infer_text(value v) {
-    if (v.tag == V_STR) return v.u.str->text;
-    return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
-}
-
 value infer_numbers(const char *const *keys, const double *vals, size_t n) {
-    value *kv = NEW_ARRAY(value, 2 * n + 1);
-    for (size_t i = 0; i < n; i++) {
-        kv[2 * i] = value_str(keys[i], strlen(keys[i]));
-        kv[2 * i + 1] = value_num(vals[i]);
-    }
-    value d = value_dict(kv, n);
-    values_free(kv, 2 * n);
+    value *v = NEW_ARRAY(value, n + 1);
+    for (size_t i = 0; i < n; i++) v[i] = value_num(vals[i]);
+    value d = value_dict_take(keys, v, n);
+    mem_free(v);
     return d;
 }

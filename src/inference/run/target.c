@@ -65,10 +65,10 @@ enum gpm_status infer_no_scope(struct diags *d, value scope, struct span at, con
     for (size_t i = 0; i < n; i++) {
         if (i) buf_puts(&list, ", ");
         value_print(have[i], &list);
-        if (infer_text(have[i])) vec_push(&names, infer_text(have[i]));
+        if (value_text(have[i])) vec_push(&names, value_text(have[i]));
     }
     const char *shown = SHOW(scope);
-    const char *word = infer_text(scope) ? infer_text(scope) : shown;
+    const char *word = value_text(scope) ? value_text(scope) : shown;
     const char *near = suggest_nearest(word, names.at, names.n);
     diag_raise(d, DIAG_UNKNOWN_SCOPE, at, "no tag names the scope %s", shown);
     if (n)

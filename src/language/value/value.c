@@ -211,8 +211,8 @@ static void drop(value v, value_stack *pending) {
     if (IS_OBJ(v) && --v.u.obj->refs == 0) vec_push(pending, v);
 }
 
-/* A box is freed by its maker, which may lead to another box (a procedure to its frame, which holds
- * a procedure, and so on). Beyond some depth it waits for the outermost release. */
+/* The class of a box releases its contents, which may lead to another box (a procedure to its frame,
+ * which holds a procedure, and so on). Beyond some depth a box waits for the outermost release. */
 static void free_box(value v, value_stack *pending) {
     enum { NESTED = 200 };
     static _Thread_local unsigned depth;
@@ -223,7 +223,8 @@ static void free_box(value v, value_stack *pending) {
         return;
     }
     depth++;
-    v.u.box->cls->free(v.u.box);
+    if (v.u.box->cls->release) v.u.box->cls->release(v.u.box);
+    mem_free(v.u.box);
     depth--;
 }
 
@@ -241,6 +242,28 @@ static void free_one(value v, value_stack *pending) {
     }
     mem_free(v.u.obj);
     COUNT_LIVE(-1);
+}
+
+value value_numbers(const double *at, size_t n) {
+    value v = value_array_new(n);
+    for (size_t i = 0; i < n; i++) v.u.array->at[i] = value_num(at[i]);
+    return v;
+}
+
+value value_dict_take(const char *const *keys, value *vals, size_t n) {
+    value *kv = NEW_ARRAY(value, 2 * n + 1);
+    for (size_t i = 0; i < n; i++) {
+        kv[2 * i] = value_cstr(keys[i]);
+        kv[2 * i + 1] = vals[i];
+    }
+    value d = value_dict(kv, n);
+    values_free(kv, 2 * n);
+    return d;
+}
+
+const char *value_text(value v) {
+    if (v.tag == V_STR) return v.u.str->text;
+    return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
 }
 
 void *box_new(const struct box_class *cls) {

@@ -124,8 +124,8 @@ struct visitor {
 
 struct pack;
 struct box_class {
-    const char *name;            /* "kernel", "procedure", "action", ... */
-    void (*free)(struct box *b); /* releases the payload and the object itself */
+    const char *name;               /* "kernel", "procedure", "action", ... */
+    void (*release)(struct box *b); /* what it holds, before it goes itself; NULL: nothing */
     void (*print)(const struct box *b, struct buf *out);     /* NULL: <name> */
     bool (*equal)(const struct box *a, const struct box *b); /* NULL: identity */
     uint64_t (*hash)(const struct box *b);                   /* NULL: address; goes with equal */
@@ -197,6 +197,9 @@ value value_matrix_new(size_t rows, size_t cols);               /* zeroed */
 value value_list(const value *at, size_t n);                    /* pairs ending in NIL */
 value value_dict(const value *kv, size_t n);                    /* 2n values: key, value in turn */
 value value_ref_to(value v, void *node);
+value value_numbers(const double *at, size_t n); /* an array of them */
+/* Under these names in turn; takes the values. */
+value value_dict_take(const char *const *keys, value *vals, size_t n);
 static inline value value_box(uint32_t tag, struct box *b) { /* takes the caller's reference */
     return (value){.tag = tag, .u.box = b};
 }
@@ -268,6 +271,7 @@ void dict_fill(struct dict_obj *d, const value *kv, size_t n);
 bool value_name_equal(value a, value b);
 uint64_t value_name_hash(value v); /* agrees with value_name_equal */
 
+const char *value_text(value v);      /* of a string or symbol; NULL: it is none */
 const char *value_type_name(value v); /* "number", "array", ... with article-free wording */
 /* The canonical printer: shortest round-trip numbers, [a, b] arrays and vectors, (a, b) lists, "s"
  * strings, bare symbols, () nil, dicts as {k: v}, <kind ...> for opaque values. */

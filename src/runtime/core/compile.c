@@ -17,16 +17,11 @@ struct mark {
     uint32_t slot;
 };
 
-static void mark_free(struct box *b) {
-    mem_free(b);
-}
-
 static const struct box_class mark_class = {.name = "number that is not known yet",
-                                            .free = mark_free};
+                                            .size = sizeof(struct mark)};
 
 static value mark_new(uint32_t slot) {
-    struct mark *m = NEW(struct mark);
-    box_init(&m->box, &mark_class);
+    struct mark *m = box_new(&mark_class);
     m->slot = slot;
     return value_box(V_BOX, &m->box);
 }

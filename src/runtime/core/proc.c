@@ -106,13 +106,11 @@ struct cell *slot_cell(struct slot *s) {
 
 /* Compound procedures. */
 
-static void closure_free(struct box *b) {
+static void closure_release(struct box *b) {
     struct closure *c = (struct closure *)b;
-    struct frame *env = c->env;
     pure_free(c->pure);
     code_unref(c->lambda->code);
-    mem_free(c);
-    frame_unref(env);
+    frame_unref(c->env);
 }
 
 static void closure_print(const struct box *b, struct buf *out) {
@@ -127,7 +125,7 @@ static void closure_visit(struct box *b, struct visitor *v) {
 
 const struct box_class closure_class = {.name = "procedure",
                                         .size = sizeof(struct closure),
-                                        .free = closure_free,
+                                        .release = closure_release,
                                         .print = closure_print,
                                         .visit = closure_visit,
                                         .pack = closure_pack};
@@ -143,7 +141,7 @@ value closure_value(const struct ast *lambda, struct frame *env) {
 /* Memoized procedures. A trace owns the families and removes their entries before freeing them, so
  * a table being freed only holds values. */
 
-static void memo_free(struct box *b) {
+static void memo_release(struct box *b) {
     struct memo_proc *m = (struct memo_proc *)b;
     for (size_t i = 0; i < m->table.cap; i++) {
         struct memo_entry *e = m->table.slots[i].val, *next;
@@ -156,7 +154,6 @@ static void memo_free(struct box *b) {
     }
     map_release(&m->table);
     value_unref(m->proc);
-    mem_free(m);
 }
 
 static void memo_visit(struct box *b, struct visitor *v) {
@@ -171,7 +168,7 @@ static void memo_visit(struct box *b, struct visitor *v) {
 
 const struct box_class memo_class = {.name = "memoized procedure",
                                      .size = sizeof(struct memo_proc),
-                                     .free = memo_free,
+                                     .release = memo_release,
                                      .visit = memo_visit,
                                      .pack = memo_pack};
 
@@ -268,10 +265,8 @@ void world_memo_remove(struct world *w, struct memo_proc *m, value key) {
 
 /* Environments as values. */
 
-static void env_free(struct box *b) {
-    struct env_box *e = (struct env_box *)b;
-    frame_unref(e->frame);
-    mem_free(e);
+static void env_release(struct box *b) {
+    frame_unref(((struct env_box *)b)->frame);
 }
 
 static void env_visit(struct box *b, struct visitor *v) {
@@ -281,6 +276,6 @@ static void env_visit(struct box *b, struct visitor *v) {
 const struct box_class env_class = {.name = "environment",
                                     .size = sizeof(struct env_box),
                                     .copies = true,
-                                    .free = env_free,
+                                    .release = env_release,
                                     .visit = env_visit,
                                     .pack = env_pack};

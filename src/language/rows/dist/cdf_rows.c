@@ -44,26 +44,43 @@ static double log_probability(int variant, const struct sp_class *cls, double x,
     return law_log_mass(&w, lo, hi);
 }
 
-static enum gpm_status tail_simulate(struct sp_call *c, value *out) {
+/* The distribution, its parameters and the values, as columns. */
+struct tail {
     struct sp_call of;
     struct arg_columns q;
     struct column x;
-    double a[SP_MAX_PARAMS], sum = 0;
-    enum gpm_status st = inner_call(c, &of);
-    if (st == GPM_OK) st = columns_init(&of, &q);
+};
+
+static void tail_release(struct tail *t) {
+    column_release(&t->x);
+    columns_release(&t->q, t->of.n);
+}
+
+static enum gpm_status tail_init(struct sp_call *c, struct tail *t) {
+    enum gpm_status st = inner_call(c, &t->of);
+    if (st == GPM_OK) st = columns_init(&t->of, &t->q);
     if (st != GPM_OK) return st;
-    st = columns_value(&of, c->args[0], &q, &x);
-    for (size_t i = 0; st == GPM_OK && i < q.n; i++) {
-        columns_element(&q, of.n, i, a);
-        st = columns_check(&of, a);
-        if (st == GPM_OK) sum += log_probability(c->cls->variant, of.cls, x.at[i * x.step], a);
+    st = columns_value(&t->of, c->args[0], &t->q, &t->x);
+    if (st != GPM_OK) tail_release(t);
+    return st;
+}
+
+static enum gpm_status tail_simulate(struct sp_call *c, value *out) {
+    struct tail t;
+    double a[SP_MAX_PARAMS], sum = 0;
+    enum gpm_status st = tail_init(c, &t);
+    if (st != GPM_OK) return st;
+    for (size_t i = 0; st == GPM_OK && i < t.q.n; i++) {
+        columns_element(&t.q, t.of.n, i, a);
+        st = columns_check(&t.of, a);
+        if (st == GPM_OK)
+            sum += log_probability(c->cls->variant, t.of.cls, t.x.at[i * t.x.step], a);
     }
     if (st == GPM_OK && isnan(sum))
         st = sp_error(c, DIAG_DOMAIN, "%s: the parameters of %s are outside its domain",
-                      c->cls->name, of.cls->name);
+                      c->cls->name, t.of.cls->name);
     if (st == GPM_OK) *out = value_num(sum);
-    column_release(&x);
-    columns_release(&q, of.n);
+    tail_release(&t);
     return st;
 }
 
@@ -93,23 +110,16 @@ static value scaled(value g_taken, double d) {
 }
 
 static enum gpm_status tail_back(struct sp_call *c, value result, value dresult, value *dargs) {
-    struct sp_call of;
-    struct arg_columns q;
-    struct column x;
+    struct tail t;
     value d[SP_MAX_PARAMS + 1];
     if (dresult.tag != V_NUM) return GPM_OK;
-    enum gpm_status st = inner_call(c, &of);
-    if (st == GPM_OK) st = columns_init(&of, &q);
+    enum gpm_status st = tail_init(c, &t);
     if (st != GPM_OK) return st;
-    st = columns_value(&of, c->args[0], &q, &x);
-    if (st == GPM_OK) {
-        columns_gradient(&of, &q, &x, c->cls->variant == LOWER ? lower_grad : upper_grad, d);
-        dargs[0] = scaled(d[0], dresult.u.num);
-        for (size_t i = 0; i < of.n; i++) dargs[2 + i] = scaled(d[1 + i], dresult.u.num);
-    }
-    column_release(&x);
-    columns_release(&q, of.n);
-    return st;
+    columns_gradient(&t.of, &t.q, &t.x, c->cls->variant == LOWER ? lower_grad : upper_grad, d);
+    dargs[0] = scaled(d[0], dresult.u.num);
+    for (size_t i = 0; i < t.of.n; i++) dargs[2 + i] = scaled(d[1 + i], dresult.u.num);
+    tail_release(&t);
+    return GPM_OK;
 }
 
 static enum gpm_status inverse_simulate(struct sp_call *c, value *out) {

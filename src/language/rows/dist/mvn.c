@@ -36,8 +36,8 @@ static value value_new(const struct vector_kind *k, const struct mat_dist *q, do
     return v;
 }
 
-static enum gpm_status value_numbers(struct sp_call *c, value v, const struct mat_dist *q,
-                                     double **x) {
+static enum gpm_status read_value(struct sp_call *c, value v, const struct mat_dist *q,
+                                  double **x) {
     size_t n, cols, rows = value_rows(c->cls->of, q);
     if (!rows) return sp_numbers_value(c, v, q->p, x);
     if (!sp_as_matrix(v, x, &n, &cols)) return sp_bad_value(c, v, "a matrix");
@@ -65,7 +65,7 @@ enum gpm_status vector_log_density(struct sp_call *c, value v, double *out) {
     double *x;
     enum gpm_status st = params_init(c, &q);
     if (st != GPM_OK) return st;
-    st = value_numbers(c, v, &q, &x);
+    st = read_value(c, v, &q, &x);
     if (st == GPM_OK) {
         *out = k->lp(x, &q);
         if (isnan(*out)) *out = -INFINITY;
@@ -81,7 +81,7 @@ enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs)
     double *x, *at;
     enum gpm_status st = params_init(c, &q);
     if (st != GPM_OK) return st;
-    st = value_numbers(c, v, &q, &x);
+    st = read_value(c, v, &q, &x);
     if (st == GPM_OK) {
         value dx = value_new(k, &q, &at);
         k->grad(x, &q, at, dargs);

@@ -77,7 +77,7 @@ static enum gpm_status read_knots(struct sp_call *c, struct knots *k) {
                             c->cls->name, i + 1, k->xs[i + 1], k->xs[i]);
     if (!sp_given(c, ARG_METHOD)) return GPM_OK;
     value m = c->args[ARG_METHOD];
-    const char *text = m.tag == V_STR ? m.u.str->text : m.u.sym->text;
+    const char *text = value_text(m);
     if (!strcmp(text, "spline"))
         bend(k);
     else if (strcmp(text, "linear"))

@@ -395,63 +395,76 @@ static enum gpm_status grad_lookup(struct sp_call *c, value r, value dr, value *
 /* ---- slices -----------------------------------------------------------------------------------
  */
 
-/* Elements from..to-1 of xs, or so many rows of a matrix. */
-static enum gpm_status slice_of(struct sp_call *c, size_t *from, size_t *n) {
-    value v = c->args[0];
-    size_t all;
-    if (v.tag == V_MATRIX)
-        all = v.u.matrix->rows;
-    else if (!seq_length(v, &all))
-        return sp_type_error(c, v, "xs must be a sequence or a matrix");
-    double a = sp_num(c, 1), b = sp_num_or(c, 2, (double)all);
-    if (!(a <= b && b <= (double)all))
-        return sp_error(c, DIAG_INDEX,
-                        "subsequence: the slice from %.15g to %.15g is out of bounds: there are "
-                        "%zu elements",
-                        a, b, all);
-    *from = (size_t)a;
-    *n = (size_t)b - *from;
-    return GPM_OK;
-}
+/* subsequence(xs, from, to), take(n, xs), drop(n, xs): n elements of xs, or rows of a matrix. */
+enum { BETWEEN, FRONT, REST };
+struct slice {
+    value of;
+    size_t arg, from, n, all; /* arg: which argument it is of */
+};
 
-static enum gpm_status simulate_subsequence(struct sp_call *c, value *out) {
-    value v = c->args[0], *items;
-    size_t from, n, all;
-    enum gpm_status st = slice_of(c, &from, &n);
-    if (st) return st;
-    if (v.tag == V_VECTOR) {
-        *out = value_vector(v.u.vector->at + from, n);
-    } else if (v.tag == V_MATRIX) {
-        const struct matrix_obj *m = v.u.matrix;
-        *out = value_matrix_new(n, m->cols);
-        for (size_t j = 0; j < m->cols; j++)
-            for (size_t i = 0; i < n; i++)
-                out->u.matrix->at[i + j * n] = m->at[from + i + j * m->rows];
-    } else if (seq_items(v, &items, &all)) {
-        for (size_t i = from; i < from + n; i++) value_ref(items[i]);
-        *out = seq_like_take(v, items + from, n);
-        values_free(items, all);
-    }
-    return GPM_OK;
-}
-
-static enum gpm_status grad_subsequence(struct sp_call *c, value r, value dr, value *dargs) {
-    size_t from, n, all = 0;
-    if (dr.tag == V_NIL) return GPM_OK;
-    enum gpm_status st = slice_of(c, &from, &n);
-    if (st) return st;
-    if (c->args[0].tag != V_MATRIX) {
-        seq_length(c->args[0], &all);
-        dargs[0] = adj_placed(dr, all, from, n);
+static enum gpm_status slice_of(struct sp_call *c, struct slice *s) {
+    int kind = c->cls->variant;
+    *s = (struct slice){.arg = kind != BETWEEN};
+    s->of = c->args[s->arg];
+    if (s->of.tag == V_MATRIX)
+        s->all = s->of.u.matrix->rows;
+    else if (!seq_length(s->of, &s->all))
+        return sp_type_error(c, s->of, "xs must be a sequence or a matrix");
+    double given = sp_num(c, !s->arg), all = (double)s->all;
+    double a = kind == FRONT ? 0 : given, b = kind == REST ? all : given;
+    if (kind == BETWEEN) b = sp_num_or(c, 2, all);
+    if (a <= b && b <= all) {
+        s->from = (size_t)a;
+        s->n = (size_t)b - s->from;
         return GPM_OK;
     }
-    const struct matrix_obj *m = c->args[0].u.matrix;
-    dargs[0] = value_matrix_new(m->rows, m->cols);
-    double *d = NEW_ARRAY(double, n * m->cols + 1);
-    mat_adjoint_numbers(dr, n, m->cols, d);
-    for (size_t j = 0; j < m->cols; j++)
-        for (size_t i = 0; i < n; i++) dargs[0].u.matrix->at[from + i + j * m->rows] = d[i + j * n];
+    if (kind != BETWEEN)
+        return sp_error(c, DIAG_INDEX, "%s: %.15g is out of bounds: the sequence has %zu elements",
+                        c->cls->name, given, s->all);
+    return sp_error(c, DIAG_INDEX,
+                    "subsequence: the slice from %.15g to %.15g is out of bounds: there are "
+                    "%zu elements",
+                    a, b, s->all);
+}
+
+static enum gpm_status simulate_slice(struct sp_call *c, value *out) {
+    struct slice s;
+    value *items;
+    enum gpm_status st = slice_of(c, &s);
+    if (st) return st;
+    if (s.of.tag == V_VECTOR) {
+        *out = value_vector(s.of.u.vector->at + s.from, s.n);
+    } else if (s.of.tag == V_MATRIX) {
+        const struct matrix_obj *m = s.of.u.matrix;
+        *out = value_matrix_new(s.n, m->cols);
+        for (size_t j = 0; j < m->cols; j++)
+            for (size_t i = 0; i < s.n; i++)
+                out->u.matrix->at[i + j * s.n] = m->at[s.from + i + j * m->rows];
+    } else if (seq_items(s.of, &items, &s.all)) {
+        for (size_t i = s.from; i < s.from + s.n; i++) value_ref(items[i]);
+        *out = seq_like_take(s.of, items + s.from, s.n);
+        values_free(items, s.all);
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status grad_slice(struct sp_call *c, value r, value dr, value *dargs) {
+    struct slice s;
+    if (dr.tag == V_NIL) return GPM_OK;
+    enum gpm_status st = slice_of(c, &s);
+    if (st) return st;
+    if (s.of.tag != V_MATRIX) {
+        dargs[s.arg] = adj_placed(dr, s.all, s.from, s.n);
+        return GPM_OK;
+    }
+    size_t rows = s.all, cols = s.of.u.matrix->cols;
+    value out = value_matrix_new(rows, cols);
+    double *d = NEW_ARRAY(double, s.n *cols + 1), *to = out.u.matrix->at + s.from;
+    mat_adjoint_numbers(dr, s.n, cols, d);
+    for (size_t j = 0; j < cols; j++)
+        for (size_t i = 0; i < s.n; i++) to[i + j * rows] = d[i + j * s.n];
     mem_free(d);
+    dargs[s.arg] = out;
     return GPM_OK;
 }
 
@@ -559,11 +572,17 @@ const struct sp_class sp_list_rows[] = {
          ":]`.",
          "lookup([4, 5], 0) => 4"),
      .flags = SP_ARRANGES, .code = SP_CODE_LOOKUP},
-    {SP_GROW(subsequence, subsequence, "(xs: any, from: count, to?: count) -> any",
+    {SP_GROW(take, slice, "(n: count, xs: any) -> any",
+             "The first n elements, or rows of a matrix.", "take(2, [4, 5, 6]) => [4, 5]"),
+     .flags = SP_ARRANGES, .variant = FRONT},
+    {SP_GROW(drop, slice, "(n: count, xs: any) -> any",
+             "All but the first n elements, or rows of a matrix.", "drop(1, [4, 5, 6]) => [5, 6]"),
+     .flags = SP_ARRANGES, .variant = REST},
+    {SP_GROW(subsequence, slice, "(xs: any, from: count, to?: count) -> any",
              "The elements from..to-1 of a sequence, counted from 0, or rows of a matrix; without "
              "`to`, up to the end. Also `xs[from:to]`.",
              "[4, 5, 6, 7][1:3] => [5, 6]"),
-     .flags = SP_ARRANGES},
+     .flags = SP_ARRANGES, .variant = BETWEEN},
     {SP_ROW(
         contains, contains, "(xs: any, x: any) -> bool",
         "Whether x is an element of a sequence or a key of a dictionary; of a kernel: whether the "

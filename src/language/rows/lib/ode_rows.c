@@ -65,7 +65,7 @@ static enum gpm_status check_times(struct solve *s) {
 }
 
 static bool text_is(value v, const char *text) {
-    return v.tag == V_STR ? !strcmp(v.u.str->text, text) : !strcmp(v.u.sym->text, text);
+    return !strcmp(value_text(v), text);
 }
 
 static enum gpm_status read_options(struct solve *s) {

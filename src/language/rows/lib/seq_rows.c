@@ -59,34 +59,6 @@ static enum gpm_status grad_convert(struct sp_call *c, value r, value dr, value 
 /* ---- rearrangement ------------------------------------------------------------------------------
  */
 
-/* The first n elements (variant true), or all but them. */
-static enum gpm_status simulate_part(struct sp_call *c, value *out) {
-    value *items;
-    size_t n;
-    double want = sp_num(c, 0);
-    enum gpm_status st = seq_arg(c, 1, "xs", &items, &n);
-    if (st) return st;
-    if (want > (double)n) {
-        values_free(items, n);
-        return sp_error(c, DIAG_INDEX, "%s: %.15g is out of bounds: the sequence has %zu elements",
-                        c->cls->name, want, n);
-    }
-    bool front = c->cls->variant;
-    size_t k = (size_t)want, from = front ? 0 : k, to = front ? k : n;
-    for (size_t i = 0; i < n; i++)
-        if (i < from || i >= to) value_unref(items[i]);
-    *out = seq_like_take(c->args[1], items + from, to - from);
-    mem_free(items);
-    return GPM_OK;
-}
-
-static enum gpm_status grad_part(struct sp_call *c, value r, value dr, value *dargs) {
-    size_t n = 0, k = 0;
-    if (seq_length(c->args[1], &n) && seq_length(r, &k))
-        dargs[1] = adj_placed(dr, n, c->cls->variant ? 0 : n - k, k);
-    return GPM_OK;
-}
-
 static enum gpm_status grad_reverse(struct sp_call *c, value r, value dr, value *dargs) {
     size_t n;
     if (dr.tag == V_NIL || !seq_length(c->args[0], &n)) return GPM_OK;
@@ -347,12 +319,6 @@ const struct sp_class sp_seq_rows[] = {
     {SP_ROW(to_vector, to_vector, "(xs: numbers) -> vector",
             "The numbers of a sequence as a vector.", "to_vector([1, 2]) => [1, 2]"),
      .flags = SP_ARRANGES, .grad_simulate = grad_convert},
-    {SP_GROW(take, part, "(n: count, xs: any) -> any", "The first n elements.",
-             "take(2, [4, 5, 6]) => [4, 5]"),
-     .flags = SP_ARRANGES, .variant = true},
-    {SP_GROW(drop, part, "(n: count, xs: any) -> any", "All but the first n elements.",
-             "drop(1, [4, 5, 6]) => [5, 6]"),
-     .flags = SP_ARRANGES, .variant = false},
     {SP_ROW(reverse, whole, "(xs: any) -> any", "The elements in the opposite order.",
             "reverse([1, 2, 3]) => [3, 2, 1]"),
      .flags = SP_ARRANGES, .variant = REVERSE, .grad_simulate = grad_reverse},

@@ -107,8 +107,7 @@ static void dir_gradient(const struct conj *s, const struct sp_call *c, value *d
 }
 
 static value dir_stats(const struct conj *s) {
-    value out = value_array_new(s->n_stat);
-    for (size_t i = 0; i < s->n_stat; i++) out.u.array->at[i] = value_num(s->stat[i]);
+    value out = value_numbers(s->stat, s->n_stat);
     return out;
 }
 

@@ -70,9 +70,7 @@ value adj_like(value shape, const double *x) {
         memcpy(v.u.matrix->at, x, adj_count(shape) * sizeof *x);
         return v;
     }
-    value v = value_array_new(shape.u.array->n);
-    for (size_t i = 0; i < shape.u.array->n; i++) v.u.array->at[i] = value_num(x[i]);
-    return v;
+    return value_numbers(x, shape.u.array->n);
 }
 
 static value add_doubles(value v, value d, double *to, size_t n) {

@@ -7,11 +7,10 @@
 #include "base/mem.h"
 #include <string.h>
 
-static void guess_free(struct box *b) {
+static void guess_release(struct box *b) {
     struct guess *g = (struct guess *)b;
     for (size_t i = 0; i < g->n; i++) value_unref(g->args[i]);
     mem_free(g->args);
-    mem_free(g);
 }
 
 static void guess_print(const struct box *b, struct buf *out) {
@@ -19,7 +18,7 @@ static void guess_print(const struct box *b, struct buf *out) {
 }
 
 #define CLASS(text)                                                                                \
-    { .name = text, .free = guess_free, .print = guess_print }
+    { .name = text, .release = guess_release, .print = guess_print }
 static const struct box_class unknown_class = CLASS("value");
 static const struct box_class classes[] = {
     [V_NIL] = CLASS("empty list"),  [V_NUM] = CLASS("number"),      [V_BOOL] = CLASS("boolean"),

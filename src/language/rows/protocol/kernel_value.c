@@ -9,9 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-static void kernel_free(struct box *b) {
+static void kernel_release(struct box *b) {
     kern_unref(((struct kernel_box *)b)->k);
-    mem_free(b);
 }
 
 static void kernel_print(const struct box *b, struct buf *out) {
@@ -73,7 +72,7 @@ const struct box_class kernel_class = {.name = "kernel",
                                        .size = sizeof(struct kernel_box),
                                        .copies = true,
                                        .pack = kernel_pack,
-                                       .free = kernel_free,
+                                       .release = kernel_release,
                                        .print = kernel_print,
                                        .equal = kernel_equal,
                                        .hash = kernel_hash,
@@ -91,9 +90,8 @@ struct kern *kernel_of(value v) {
                                                            : NULL;
 }
 
-static void mean_free_box(struct box *b) {
+static void mean_release_box(struct box *b) {
     mean_unref(((struct mean_box *)b)->m);
-    mem_free(b);
 }
 
 static void mean_print_box(const struct box *b, struct buf *out) {
@@ -103,7 +101,7 @@ static void mean_print_box(const struct box *b, struct buf *out) {
 const struct box_class mean_class = {.name = "mean function",
                                      .size = sizeof(struct mean_box),
                                      .copies = true,
-                                     .free = mean_free_box,
+                                     .release = mean_release_box,
                                      .print = mean_print_box,
                                      .pack = mean_pack_box};
 

@@ -112,10 +112,8 @@ void sp_state_unref(struct sp_state *s) {
     mem_free(s);
 }
 
-static void proc_free(struct box *b) {
-    struct sp_proc *p = (struct sp_proc *)b;
-    sp_state_unref(p->state);
-    mem_free(p);
+static void proc_release(struct box *b) {
+    sp_state_unref(((struct sp_proc *)b)->state);
 }
 
 static void proc_print(const struct box *b, struct buf *out) {
@@ -182,7 +180,7 @@ static void proc_pack(struct pack *p, struct box *b) {
 const struct box_class sp_proc_class = {
     .name = "procedure",
     .size = sizeof(struct sp_proc),
-    .free = proc_free,
+    .release = proc_release,
     .print = proc_print,
     .equal = proc_equal,
     .hash = proc_hash,

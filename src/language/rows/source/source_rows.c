@@ -19,11 +19,6 @@ static enum gpm_status fail(struct sp_call *c, enum diag_code code, struct buf *
     return st;
 }
 
-static const char *name_text(value v) {
-    if (v.tag == V_STR) return v.u.str->text;
-    return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
-}
-
 /* Names in an argument: one, or a sequence. The texts belong to the argument. */
 struct names {
     VEC(const char *) all;
@@ -36,14 +31,14 @@ static enum gpm_status names_read(struct sp_call *c, size_t i, const char *param
     bool good = true;
     *out = (struct names){0};
     vec_reserve(&out->all, 1); /* no names are not the same as none given */
-    if (name_text(v))
-        vec_push(&out->all, name_text(v));
+    if (value_text(v))
+        vec_push(&out->all, value_text(v));
     else if (!seq_items(v, &items, &n))
         return sp_error(c, DIAG_TYPE, "%s: %s must be a name or a sequence of names, got a %s",
                         c->cls->name, param, value_type_name(v));
     for (size_t k = 0; k < n && good; k++) {
-        good = name_text(items[k]) != NULL;
-        if (good) vec_push(&out->all, name_text(items[k]));
+        good = value_text(items[k]) != NULL;
+        if (good) vec_push(&out->all, value_text(items[k]));
     }
     values_free(items, n);
     if (good) return GPM_OK;
@@ -87,7 +82,7 @@ static enum gpm_status make_command(struct sp_call *c, value *out) {
 /* ---- foreign ------------------------------------------------------------------------------ */
 
 static enum gpm_status make_foreign(struct sp_call *c, value *out) {
-    const char *symbol = name_text(c->args[1]);
+    const char *symbol = value_text(c->args[1]);
     char *path = srcfn_path(c, c->args[0].u.str->text);
     struct buf identity = BUF_INIT, err = BUF_INIT;
     buf_printf(&identity, "%s:%s", path, symbol);
@@ -196,7 +191,7 @@ static enum gpm_status read_csv(struct sp_call *c, value *out) {
     if (st != GPM_OK) return st;
     st = columns_of(c, 1, &file, &cols, &n);
     if (st == GPM_OK) {
-        bool flat = sp_given(c, 1) && name_text(c->args[1]);
+        bool flat = sp_given(c, 1) && value_text(c->args[1]);
         *out = value_array_new(file.n_rows);
         for (size_t r = 0; r < file.n_rows; r++) {
             value *to = &out->u.array->at[r];
@@ -218,7 +213,7 @@ static enum gpm_status lookup_columns(struct sp_call *c, const struct csv *file,
                                       size_t *dim, int *output) {
     struct buf err = BUF_INIT;
     *output = file->n_cols - 1;
-    if (sp_given(c, 2) && csv_find(file, name_text(c->args[2]), output, &err) != GPM_OK)
+    if (sp_given(c, 2) && csv_find(file, value_text(c->args[2]), output, &err) != GPM_OK)
         return fail(c, DIAG_DATA, &err);
     enum gpm_status st = columns_of(c, 1, file, inputs, dim);
     if (st != GPM_OK || sp_given(c, 1)) return st;
