@@ -178,8 +178,7 @@ enum gpm_status mat_factor(struct mat_arg *m, struct sp_call *c, size_t i, const
                            char kind) {
     if (kind == 'm') return mat_arg_init(m, c, i, param);
     size_t n;
-    *m = (struct mat_arg){0};
-    if (!seq_numbers(c->args[i], &m->own, &n)) return GPM_E_ARG; /* the signature has checked it */
+    *m = (struct mat_arg){.own = sp_numbers(c, i, &n)};
     m->at = m->own;
     m->rows = kind == 'c' ? n : 1;
     m->cols = kind == 'c' ? 1 : n;

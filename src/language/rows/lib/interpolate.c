@@ -63,9 +63,8 @@ static void bend(struct knots *k) {
 
 static enum gpm_status read_knots(struct sp_call *c, struct knots *k) {
     size_t n_ys;
-    if (!seq_numbers(c->args[ARG_XS], &k->xs, &k->n) ||
-        !seq_numbers(c->args[ARG_YS], &k->ys, &n_ys))
-        return GPM_E_ARG; /* the signature has checked it */
+    k->xs = sp_numbers(c, ARG_XS, &k->n);
+    k->ys = sp_numbers(c, ARG_YS, &n_ys);
     if (k->n != n_ys || k->n < 2)
         return sp_error(c, DIAG_SHAPE,
                         "%s: xs and ys must have the same number of elements, two or more; they "
@@ -210,8 +209,9 @@ struct two {
     size_t n, m;
 };
 
-static bool read_two(struct sp_call *c, struct two *t) {
-    return seq_numbers(c->args[0], &t->a, &t->n) && seq_numbers(c->args[1], &t->b, &t->m);
+static void read_two(struct sp_call *c, struct two *t) {
+    t->a = sp_numbers(c, 0, &t->n);
+    t->b = sp_numbers(c, 1, &t->m);
 }
 
 static void two_release(struct two *t) {
@@ -221,8 +221,8 @@ static void two_release(struct two *t) {
 
 /* c_k = sum_i a_i b_{k-i}, of n + m - 1 elements; none of an empty sequence. */
 static enum gpm_status simulate_convolve(struct sp_call *c, value *out) {
-    struct two t = {0};
-    if (!read_two(c, &t)) return GPM_E_ARG; /* the signature has checked it */
+    struct two t;
+    read_two(c, &t);
     size_t n = t.n && t.m ? t.n + t.m - 1 : 0;
     *out = value_vector_new(n);
     double *to = out->u.vector->at;
@@ -235,8 +235,9 @@ static enum gpm_status simulate_convolve(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_convolve(struct sp_call *c, value r, value dr, value *dargs) {
-    struct two t = {0};
-    if (dr.tag == V_NIL || !read_two(c, &t)) return GPM_OK;
+    struct two t;
+    if (dr.tag == V_NIL) return GPM_OK;
+    read_two(c, &t);
     size_t n = t.n && t.m ? t.n + t.m - 1 : 0;
     double *d = NEW_ARRAY(double, n + 1), *da = mem_zalloc((t.n + t.m + 1) * sizeof *da);
     double *db = da + t.n;

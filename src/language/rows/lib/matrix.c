@@ -40,9 +40,8 @@ static enum gpm_status simulate_zero_matrix(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status simulate_diag_matrix(struct sp_call *c, value *out) {
-    double *x;
     size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
+    double *x = sp_numbers(c, 0, &n);
     enum gpm_status st = sp_check_size(c, (double)n * (double)n, sizeof(double));
     if (!st) {
         *out = value_matrix_new(n, n);
@@ -119,9 +118,8 @@ static void back_line(struct sp_call *c, const struct mat_arg *m, value r, value
 
 /* The numbers row by row as a matrix. */
 static enum gpm_status simulate_to_matrix(struct sp_call *c, value *out) {
-    double *x;
     size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
+    double *x = sp_numbers(c, 0, &n);
     double rows = sp_num(c, 1), cols = sp_num(c, 2);
     bool fits = rows * cols == (double)n;
     if (fits) {

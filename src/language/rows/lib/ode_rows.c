@@ -103,11 +103,8 @@ static enum gpm_status solve_init(struct solve *s, struct sp_call *c) {
     if (sp_given(c, ARG_PARAMETERS) && !numeric_flatten(c->args[ARG_PARAMETERS], NULL, &o->p))
         return sp_type_error(c, c->args[ARG_PARAMETERS],
                              "parameters must be numbers, or sequences of them");
-    if (!seq_numbers(c->args[ARG_Y0], &s->y0, &o->n) ||
-        !seq_numbers(c->args[ARG_TS], &s->ts, &o->m))
-        return GPM_E_ARG; /* the signature has checked it */
-    o->y0 = s->y0;
-    o->ts = s->ts;
+    o->y0 = s->y0 = sp_numbers(c, ARG_Y0, &o->n);
+    o->ts = s->ts = sp_numbers(c, ARG_TS, &o->m);
     s->in = NEW_ARRAY(double, 2 * (1 + o->n + o->p));
     s->din = s->in + 1 + o->n + o->p;
     if (o->p) numeric_flatten(c->args[ARG_PARAMETERS], s->in + 1 + o->n, &at);

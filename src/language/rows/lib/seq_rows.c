@@ -36,9 +36,8 @@ static enum gpm_status simulate_whole(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status simulate_to_vector(struct sp_call *c, value *out) {
-    double *at;
     size_t n;
-    if (!seq_numbers(c->args[0], &at, &n)) return GPM_E_ARG; /* the signature has checked it */
+    double *at = sp_numbers(c, 0, &n);
     *out = value_vector(at, n);
     mem_free(at);
     return GPM_OK;
@@ -241,9 +240,8 @@ static void back_sum(double v, const double *x, size_t n, double d, double *out)
 }
 
 static enum gpm_status simulate_normalize(struct sp_call *c, value *out) {
-    double *x, s = 0;
     size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    double *x = sp_numbers(c, 0, &n), s = 0;
     bool bad = false;
     for (size_t i = 0; i < n; i++) {
         bad = bad || !(x[i] >= 0);
@@ -263,9 +261,8 @@ static enum gpm_status simulate_normalize(struct sp_call *c, value *out) {
 
 /* y_i = x_i / s: dx_j = (dy_j - sum_i dy_i y_i) / s */
 static enum gpm_status grad_normalize(struct sp_call *c, value r, value dr, value *dargs) {
-    double *x, s = 0, dot = 0;
     size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    double *x = sp_numbers(c, 0, &n), s = 0, dot = 0;
     dargs[0] = value_vector_new(n);
     double *d = dargs[0].u.vector->at;
     adj_doubles(dr, d, n);
@@ -282,8 +279,7 @@ static enum gpm_status grad_normalize(struct sp_call *c, value r, value dr, valu
 enum { MAX = 1, MIN = 2, INDEX = 4 };
 
 static enum gpm_status best(struct sp_call *c, size_t *at, double *most, size_t *n) {
-    double *x, sign = c->cls->variant & MAX ? 1 : -1;
-    if (!seq_numbers(c->args[0], &x, n)) return GPM_E_ARG;
+    double *x = sp_numbers(c, 0, n), sign = c->cls->variant & MAX ? 1 : -1;
     *at = 0;
     for (size_t i = 1; i < *n; i++)
         if (sign * x[i] > sign * x[*at] || isnan(x[*at])) *at = i;

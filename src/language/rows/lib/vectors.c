@@ -58,9 +58,8 @@ struct vector_row {
 
 static enum gpm_status simulate_vector_row(struct sp_call *c, value *out) {
     const struct vector_row *row = c->cls->of;
-    double *x;
     size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
+    double *x = sp_numbers(c, 0, &n);
     *out = value_vector_new(n > row->shorter ? n - row->shorter : 0);
     if (n) row->value(x, n, out->u.vector->at);
     mem_free(x);
@@ -69,10 +68,9 @@ static enum gpm_status simulate_vector_row(struct sp_call *c, value *out) {
 
 static enum gpm_status grad_vector_row(struct sp_call *c, value r, value dr, value *dargs) {
     const struct vector_row *row = c->cls->of;
-    double *x;
     size_t n, m = r.u.vector->n;
     if (dr.tag == V_NIL) return GPM_OK;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    double *x = sp_numbers(c, 0, &n);
     double *dy = NEW_ARRAY(double, m + 1);
     adj_doubles(dr, dy, m);
     dargs[0] = value_vector_new(n);
@@ -222,9 +220,8 @@ static enum gpm_status simulate_order(struct sp_call *c, value *out) {
 
 /* Where numbers are missing (variant true), or where they are there. */
 static enum gpm_status simulate_which(struct sp_call *c, value *out) {
-    double *x;
     size_t n, k = 0;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
+    double *x = sp_numbers(c, 0, &n);
     for (size_t i = 0; i < n; i++)
         if (isnan(x[i]) == (c->cls->variant != 0)) x[k++] = (double)i;
     *out = value_vector(x, k);

@@ -55,6 +55,13 @@ enum gpm_status sp_type_error(struct sp_call *c, value got, const char *fmt, ...
     return GPM_E_USER;
 }
 
+double *sp_numbers(const struct sp_call *c, size_t i, size_t *n) {
+    double *x;
+    if (seq_numbers(c->args[i], &x, n)) return x;
+    *n = 0;
+    return NEW_ARRAY(double, 1);
+}
+
 bool sp_gives_objects(const struct sp_class *cls) {
     size_t n = strlen(cls->sig);
     return (cls->flags & SP_DISCRETE) && n > 3 && strcmp(cls->sig + n - 3, "any") == 0;
