@@ -22,9 +22,14 @@ static struct {
 
 /* Says why when the status is not good, and frees. */
 static int finish(gpm_index *x, enum gpm_status st) {
-    if (st) complain(0, "%s", gpm_index_error(x));
+    int status = EXIT_FINE;
+    if (st)
+        status =
+            complain(st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_NOT_FOUND ? EXIT_USAGE
+                                                                                    : EXIT_FAILED,
+                     "%s", gpm_index_error(x));
     gpm_index_free(x);
-    return exit_of(st);
+    return status;
 }
 
 static void progress(void *user, size_t done, size_t of) {

@@ -68,6 +68,17 @@ static const struct option_row search_rows[] = {
 };
 static struct option_group search_options = {search_rows, COUNT_OF(search_rows)};
 
+static int status_of(enum gpm_status s) {
+    switch (s) {
+    case GPM_OK: return EXIT_FINE;
+    case GPM_E_ARG:
+    case GPM_E_CONFLICT:
+    case GPM_E_NOT_FOUND:
+    case GPM_E_DENIED: return EXIT_USAGE;
+    default: return EXIT_FAILED;
+    }
+}
+
 static bool give(gpm_optimizer *o, const struct text_list *list,
                  enum gpm_status (*take)(gpm_optimizer *, const char *)) {
     for (size_t i = 0; i < list->n; i++)
@@ -95,7 +106,7 @@ static int begin(gpm_optimizer **o, int argc, char **argv) {
         !give(*o, &args.patterns, gpm_optimizer_read_output))
         return EXIT_USAGE;
     if (argc && gpm_optimizer_command(*o, argc, argv)) return EXIT_USAGE;
-    return exit_of(gpm_optimizer_open(*o));
+    return status_of(gpm_optimizer_open(*o));
 }
 
 static int finish(gpm_optimizer *o, int status) {
@@ -176,7 +187,7 @@ static int run(int argc, char **argv) {
         enum gpm_status s = gpm_optimizer_run(o);
         if (tty && !voice.quiet) err_printf("\n");
         if (s && s != GPM_E_INTERRUPT)
-            status = exit_of(s);
+            status = s == GPM_E_DENIED || s == GPM_E_ARG ? EXIT_USAGE : EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)
             complain(0, "stopped; what is done is kept");
         bool found = gpm_optimizer_best(o, NULL, &best);
@@ -379,11 +390,11 @@ static int tell(gpm_optimizer *o, int argc, char **argv) {
         status =
             complain(EXIT_USAGE, "expected ID VALUE, or name=value of each variable and the VALUE");
     } else if (by_id) {
-        status = exit_of(gpm_optimizer_tell_all(o, id, y));
+        status = status_of(gpm_optimizer_tell_all(o, id, y));
     } else if (t.given != d) {
         status = complain(EXIT_USAGE, "give every one of the %zu variables", d);
     } else {
-        status = exit_of(gpm_optimizer_tell_all_at(o, t.x, y));
+        status = status_of(gpm_optimizer_tell_all_at(o, t.x, y));
     }
     mem_free(t.x);
     return status;

@@ -16,6 +16,18 @@ static struct {
     bool program;
 } args = {.o = {.size = sizeof(struct gpm_regress_options), .seed = 1, .level = 0.95}};
 
+static int status_of(enum gpm_status st) {
+    switch (st) {
+    case GPM_OK: return EXIT_FINE;
+    case GPM_E_ARG:
+    case GPM_E_FORMAT:
+    case GPM_E_NOT_FOUND: return EXIT_USAGE;
+    case GPM_E_NO_CONVERGENCE: return EXIT_UNSETTLED;
+    case GPM_E_INTERRUPT: return EXIT_STOPPED;
+    default: return EXIT_FAILED;
+    }
+}
+
 static bool write_report(const char *path, gpm_regression *r, enum gpm_regress_format f) {
     const char *text = gpm_regression_report(r, f);
     return text ? out_file(path, text, strlen(text))
@@ -92,7 +104,7 @@ static int run(int argc, char **argv) {
     enum gpm_status st = gpm_regression_read(r, argv[0], &args.o);
     if (!st) st = new_rows(r);
     if (!st) st = gpm_regression_run(r);
-    int status = exit_of(st);
+    int status = status_of(st);
     if (st)
         complain(0, "%s", gpm_regression_error(r));
     else

@@ -37,9 +37,6 @@ enum exit_status {
     EXIT_STOPPED = 4
 };
 
-/* What a status of the library ends a command with: bad input is bad usage. */
-int exit_of(enum gpm_status st);
-
 enum option_kind {
     OPTION_FLAG,   /* bool; no argument */
     OPTION_COUNT,  /* int; every use adds one */

@@ -48,20 +48,6 @@ void explain(const char *fmt, ...) {
     va_end(ap);
 }
 
-int exit_of(enum gpm_status st) {
-    switch (st) {
-    case GPM_OK: return EXIT_FINE;
-    case GPM_E_ARG:
-    case GPM_E_CONFLICT:
-    case GPM_E_DENIED:
-    case GPM_E_FORMAT:
-    case GPM_E_NOT_FOUND: return EXIT_USAGE;
-    case GPM_E_NO_CONVERGENCE: return EXIT_UNSETTLED;
-    case GPM_E_INTERRUPT: return EXIT_STOPPED;
-    default: return EXIT_FAILED;
-    }
-}
-
 void name_list_add(void *list, const char *name) {
     vec_push((struct name_list *)list, mem_strdup(name));
 }
