@@ -73,7 +73,7 @@ static inline void options_take(void *over_defaults, size_t own, const void *fro
     memcpy(&size, from, sizeof size);
     memcpy(over_defaults, from, size < own ? size : own);
 }
-/* Of most others: st is the status of the beginning; CALL_GIVES is all there is to such a call. */
+/* Begins most other functions: st is the status so far. CALL_GIVES is the whole body of one. */
 #define CALL_BEGIN(h, st)                                                                          \
     __attribute__((cleanup(call_leave))) atomic_bool *const entered = call_enter(&(h)->busy);      \
     enum gpm_status st = entered ? call_begin(&(h)->err) : GPM_E_BUSY

@@ -165,7 +165,7 @@ static void *run_job(void *arg) {
     return NULL;
 }
 
-/* No errors yet, and memory for those to come; false: there is none. */
+/* Clears the errors and reserves memory for new ones; false: out of memory. */
 static bool begin(gpm_session *g) {
     diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);

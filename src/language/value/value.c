@@ -211,8 +211,9 @@ static void drop(value v, value_stack *pending) {
     if (IS_OBJ(v) && --v.u.obj->refs == 0) vec_push(pending, v);
 }
 
-/* The class of a box releases its contents, which may lead to another box (a procedure to its frame,
- * which holds a procedure, and so on). Beyond some depth a box waits for the outermost release. */
+/* The class of a box releases its contents, which may lead to another box (a procedure to its
+ * frame, which holds a procedure, and so on). Beyond some depth a box waits for the outermost
+ * release. */
 static void free_box(value v, value_stack *pending) {
     enum { NESTED = 200 };
     static _Thread_local unsigned depth;

@@ -124,9 +124,9 @@ struct visitor {
 
 struct pack;
 struct box_class {
-    const char *name;               /* "kernel", "procedure", "action", ... */
-    void (*release)(struct box *b); /* what it holds, before it goes itself; NULL: nothing */
-    void (*print)(const struct box *b, struct buf *out);     /* NULL: <name> */
+    const char *name;                                    /* "kernel", "procedure", "action", ... */
+    void (*release)(struct box *b);                      /* its contents, not the object; or NULL */
+    void (*print)(const struct box *b, struct buf *out); /* NULL: <name> */
     bool (*equal)(const struct box *a, const struct box *b); /* NULL: identity */
     uint64_t (*hash)(const struct box *b);                   /* NULL: address; goes with equal */
     /* `+ - * /` and similar operators if a or b is of this class: op is "add", "sub", "mul", ...
@@ -197,8 +197,8 @@ value value_matrix_new(size_t rows, size_t cols);               /* zeroed */
 value value_list(const value *at, size_t n);                    /* pairs ending in NIL */
 value value_dict(const value *kv, size_t n);                    /* 2n values: key, value in turn */
 value value_ref_to(value v, void *node);
-value value_numbers(const double *at, size_t n); /* an array of them */
-/* Under these names in turn; takes the values. */
+value value_numbers(const double *at, size_t n); /* an array of these numbers */
+/* A dictionary with these keys; takes ownership of the values. */
 value value_dict_take(const char *const *keys, value *vals, size_t n);
 static inline value value_box(uint32_t tag, struct box *b) { /* takes the caller's reference */
     return (value){.tag = tag, .u.box = b};
@@ -271,7 +271,7 @@ void dict_fill(struct dict_obj *d, const value *kv, size_t n);
 bool value_name_equal(value a, value b);
 uint64_t value_name_hash(value v); /* agrees with value_name_equal */
 
-const char *value_text(value v);      /* of a string or symbol; NULL: it is none */
+const char *value_text(value v);      /* of a string or symbol, borrowed; NULL for other values */
 const char *value_type_name(value v); /* "number", "array", ... with article-free wording */
 /* The canonical printer: shortest round-trip numbers, [a, b] arrays and vectors, (a, b) lists, "s"
  * strings, bare symbols, () nil, dicts as {k: v}, <kind ...> for opaque values. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Procedures of two arguments that are matrices or vectors, and whose result is a number, a vector
- * or a matrix. A row says how both are read, what they give and how adjoints go back; the frame
- * makes values of the numbers.
+ * Procedures of two arguments that are matrices or vectors. The result is a number, a vector or a
+ * matrix. A row reads the arguments, computes the numbers of the result and their adjoints; the
+ * frame makes values of the numbers.
  */
 #ifndef LIB_PAIRS_H
 #define LIB_PAIRS_H
@@ -11,8 +11,8 @@
 struct mat_pair {
     struct mat_arg a, b;
     char kinds[2];     /* of both arguments: 'm' a matrix, 'c' a column, 'r' a row (mat_factor) */
-    size_t rows, cols; /* of the result, */
-    enum { GIVES_NUMBER, GIVES_VECTOR, GIVES_MATRIX } gives; /* whose numbers are these */
+    size_t rows, cols; /* of the result */
+    enum { GIVES_NUMBER, GIVES_VECTOR, GIVES_MATRIX } gives;
 };
 
 struct mat_pair_row {
@@ -25,10 +25,10 @@ struct mat_pair_row {
     const char *kinds; /* for read; or NULL */
 };
 
-/* Both arguments by their kinds; parameters are called so in messages. */
+/* Reads both arguments by their kinds; a and b are their names in messages. */
 enum gpm_status mat_pair_read(struct sp_call *c, struct mat_pair *p, const char kinds[2],
                               const char *a, const char *b) GPM_MUST_USE;
-/* A sequence of numbers. */
+/* Is v a sequence of numbers? */
 bool mat_is_vector(value v);
 
 /* simulate and grad_simulate of a row with a struct mat_pair_row as `of`. */

@@ -420,6 +420,6 @@ static inline double sp_num(const struct sp_call *c, size_t i) {
 static inline double sp_num_or(const struct sp_call *c, size_t i, double fallback) {
     return i < c->n ? sp_num(c, i) : fallback;
 }
-/* Those of a sequence that the signature has checked; caller frees with mem_free. */
+/* The numbers of argument i, a sequence by its signature; caller frees with mem_free. */
 double *sp_numbers(const struct sp_call *c, size_t i, size_t *n);
 #endif
