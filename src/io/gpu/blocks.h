@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A lower triangular matrix on the GPU as block columns of its lower part: half the memory of a
- * square, and no limit but the card's. Block column j holds rows j nb .. n; what is above its
- * diagonal is scratch. Calls under gpu_lock.
- */
+ * square, limited only by the card. Block column j holds rows j nb .. n; its part above the
+ * diagonal is scratch. Calls under gpu_lock. */
 #ifndef GPU_BLOCKS_H
 #define GPU_BLOCKS_H
 #include "io/gpu/gpu.h"
@@ -12,7 +11,7 @@ struct gpu_blocks {
     size_t n, nb, count; /* rows, width of a block, blocks */
     gpu_ptr base;
     size_t bytes; /* allocated */
-    size_t room;  /* rows that fit without moving anything */
+    size_t room;  /* rows that fit without moving data */
 };
 
 struct gpu_block {
@@ -21,24 +20,24 @@ struct gpu_block {
 };
 struct gpu_block gpu_block(const struct gpu_blocks *b, size_t j);
 
-/* Bytes for n rows, with what a factor and a gradient need besides. */
+/* Bytes for n rows, including the needs of a factor and a gradient. */
 size_t gpu_blocks_bytes(size_t n);
-/* Makes room; the contents are lost. */
+/* Makes room; loses the contents. */
 GPM_MUST_USE enum gpm_status gpu_blocks_init(struct gpu_blocks *b, size_t n);
 void gpu_blocks_release(struct gpu_blocks *b); /* takes the lock itself */
-/* The matrix becomes its Cholesky factor, from block `from` on (those before it are). *failed: a
- * pivot was not positive. */
+/* Factors the matrix in place from block `from` on (earlier blocks are factored already). *failed:
+ * a pivot was not positive. */
 GPM_MUST_USE enum gpm_status gpu_blocks_factor(const struct gpu_blocks *b, size_t from,
                                                bool *failed);
-/* More rows, where there is room. */
+/* Adds rows if there is room. */
 bool gpu_blocks_extend(struct gpu_blocks *b, size_t n);
-/* After that: the factor of the old rows stands, and the matrix in the new rows of block columns
- * before old / nb and in all rows of those from there on. */
+/* After extending: the old rows hold the factor. The matrix is in the new rows of block columns
+ * before old / nb, and in all rows of later ones. Factors it. */
 GPM_MUST_USE enum gpm_status gpu_blocks_append(const struct gpu_blocks *b, size_t old,
                                                bool *failed);
-/* v = L^-1 v or L^-T v, m columns; v begins with the first row of block `from`, and what is above
- * counts as 0 (of L^-T: is not wanted). inverses: of the diagonal blocks, one after the other, or
- * 0; p: a program with copy_block, where there are some. */
+/* v = L^-1 v or L^-T v, m columns. v begins with the first row of block `from`; rows above count as
+ * 0 (for L^-T: are not computed). inverses: of the diagonal blocks in sequence, or 0; p: then a
+ * program with copy_block. */
 GPM_MUST_USE enum gpm_status gpu_blocks_solve(const struct gpu_blocks *b, struct gpu_program *p,
                                               gpu_ptr inverses, bool trans, size_t from, gpu_ptr v,
                                               size_t ldv, size_t m);

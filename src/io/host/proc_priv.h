@@ -19,16 +19,16 @@ struct proc_child {
     pid_t pid;
     int out, err, pidfd; /* -1: closed; pidfd -1: not supported here, poll with waitpid */
 };
-/* Kills the process groups that are left when this process is gone (proc_watch.c). */
+/* Kills the remaining process groups when this process is gone (proc_watch.c). */
 struct proc_watch {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0: not running */
     int fd;
 };
 int proc_watch_start(struct proc_watch *w); /* 0 or an errno */
 void proc_watch_end(struct proc_watch *w);
-void proc_watch_tell(int fd, pid_t group); /* it began; -group: it ended */
+void proc_watch_tell(int fd, pid_t group); /* group: began; -group: ended */
 
-/* Starts argv with `input` on stdin, known to the watcher; 0 or an errno. */
+/* Starts argv with `input` on stdin and registers it with the watcher; 0 or an errno. */
 int proc_spawn(struct proc_child *child, int watch, char *const *argv, const char *input,
                size_t n_input);
 #endif
