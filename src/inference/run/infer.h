@@ -130,7 +130,7 @@ enum {
     OP_ATOMIC = 64,    /* a failure leaves the model unchanged: needs no guard on its own */
     OP_COMBINES = 128, /* only runs other actions, which are guarded themselves */
     OP_RESUMES = 256,  /* begins with a place (runtime/core/waypoint.h), as transitions do */
-    OP_MOVES = 512     /* like OP_STEPS for choices: they are no longer draws of the prior */
+    OP_MOVES = 512     /* without OP_STEPS: leaves choices that are no longer draws of the prior */
 };
 struct action;
 struct step;
@@ -334,7 +334,7 @@ enum sub_kind {
     SUB_UNION,
     SUB_INTERSECTION,
     SUB_RANDOM_SINGLE,
-    SUB_CHOSEN /* a: numbers of the choices; b: the subproblem they are from */
+    SUB_CHOSEN /* the choices of selection `a` */
 };
 struct subproblem {
     struct box box;
