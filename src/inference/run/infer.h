@@ -125,7 +125,7 @@ enum {
     OP_VALUE = 2,      /* the name is bound to the action itself, without arguments: pass */
     OP_OPEN = 4,       /* may run while part of the model is detached */
     OP_STEPS = 8,      /* changes the model only by infer_transitions and moves (move.h) */
-    OP_EXACT = 16,     /* passes on its arguments' randomness, or does not depend on choices */
+    OP_EXACT = 16,     /* value from its arguments, or independent of the model's choices */
     OP_SHARED = 32,    /* accepts traces that share layers; others get whole ones */
     OP_ATOMIC = 64,    /* a failure leaves the model unchanged: needs no guard on its own */
     OP_COMBINES = 128, /* only runs other actions, which are guarded themselves */
@@ -330,11 +330,11 @@ enum sub_kind {
     SUB_TAG,
     SUB_TAG_VALUE,
     SUB_ALL,
-    SUB_EXTENT, /* see op_select.c */
+    SUB_EXTENT, /* the choices of selection `a` */
     SUB_UNION,
     SUB_INTERSECTION,
     SUB_RANDOM_SINGLE,
-    SUB_CHOSEN /* the choices of selection `a` */
+    SUB_CHOSEN /* a: numbers of the choices; b: the subproblem they are from */
 };
 struct subproblem {
     struct box box;
