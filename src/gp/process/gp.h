@@ -199,8 +199,8 @@ GPM_MUST_USE enum gpm_status gp_innovations(struct gp *g, double *out);
  * their log densities (may be NULL). GPM_E_LIMIT under an approximation, and with exact values
  * beside noisy ones. */
 GPM_MUST_USE enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf);
-/* The function at one point, for whoever asks for many, one after the other: mean and variance (may
- * be NULL), or the mean with its derivatives in x. */
+/* The function at one point: mean and variance (may be NULL), or the mean with its derivatives in
+ * x. Made for many calls, one after the other. */
 GPM_MUST_USE enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *var);
 GPM_MUST_USE enum gpm_status gp_mean_slope(struct gp *g, const double *x, double *mean,
                                            double *grad);

@@ -32,7 +32,7 @@ struct gp_engine {
     enum gpm_status (*posterior)(struct gp *g, struct gp_slot *s, const struct kern *part,
                                  struct kern_pts xs, double *mean, double *var, double *cov,
                                  size_t ld, double *along);
-    /* The last inputs, from `first` on, are new. Fails where building anew is the way. */
+    /* The last inputs, from `first` on, are new. Fails where the factor must be rebuilt. */
     enum gpm_status (*append)(struct gp *g, struct gp_slot *s, size_t first);
     void (*release)(struct gp_slot *s); /* its memory */
     size_t chunk;                       /* points that a posterior is asked for at once */
@@ -73,8 +73,8 @@ GPM_MUST_USE enum gpm_status gp_program_compiled(struct gp_program *p, unsigned 
 enum { GP_WAY_LARGE = 1, GP_WAY_BATCH }; /* keys: GP_WAY_BATCH + anything */
 
 /* ---- small processes by many at once (gp_batch.c, gp_meet.c) ---- */
-/* The likelihood of a slot, with its gradient where that is wanted. Begun and ended by whoever
- * asks, in any thread; run with others. */
+/* The likelihood of a slot, with its gradient where that is wanted. The thread that asks begins and
+ * ends the job; the card runs it together with others. */
 struct gp_job {
     struct parcel parcel; /* of gp_meet */
     struct gp *g;
@@ -104,7 +104,8 @@ void gp_jobs_end(struct gp_jobs *all);
 void gp_jobs_run(struct gp_job **jobs, size_t n); /* both */
 /* Seconds that the card took for all jobs since the last call, transfers included. */
 double gp_jobs_seconds(void);
-/* All of that for one, with what other fibres have; at once where this is none. */
+/* Begins, runs and ends one job, together with the jobs of other fibres; outside of a fibre, at
+ * once and alone. */
 GPM_MUST_USE enum gpm_status gp_meet(struct gp_job *t);
 bool gp_meeting(void); /* this is a fibre */
 /* The gradient that a job has left in the slot. */

@@ -37,7 +37,7 @@ struct gp_slot {
     double error;                   /* of the logml, in nats; 0: exact */
     struct gp_kept kept;            /* of the filters */
     double *slopes;                 /* the gradient as the card gave it with the likelihood */
-    bool have_slopes, asked_slopes; /* it is there; somebody wanted it */
+    bool have_slopes, asked_slopes; /* it is there; it was asked for */
 };
 
 /* Where the data of a process stand on the card; stamp 0: nowhere. */

@@ -217,7 +217,7 @@ static void pack_solved(struct pack *p, struct gp *g) {
     pack_doubles(p, s->x, (size_t)g->dim);
 }
 
-/* Which term matrices there are decides how sums are rounded; the matrices are computed anew. */
+/* The set of term matrices decides how sums are rounded; the matrices are computed again. */
 static void pack_cache(struct pack *p, struct gp *g, const struct gp_foreign *foreign) {
     struct gp_cache *c = &g->cache;
     size_t n = c->n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Programs for the card by the shape of a kernel, for whoever computes there (gp_device.c,
- * gp_batch.c); contract in gp_engine.h. */
+ * Programs for the card by the shape of a kernel; gp_device.c and gp_batch.c run them. Contract in
+ * gp_engine.h. */
 #include "gp/process/gp_engine.h"
 
 #include "base/mem.h"

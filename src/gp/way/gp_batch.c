@@ -274,7 +274,7 @@ double gp_jobs_seconds(void) {
     return sum;
 }
 
-/* wait: whoever does so must have none. */
+/* wait: for a lane that is in use; a thread that waits must hold no lane. */
 static struct lane *lane_take(bool global, bool wait) {
     for (size_t i = 0; i < (global ? LANES_GLOBAL : LANES); i++)
         if (pthread_mutex_trylock(&lanes[i].busy) == 0) return &lanes[i];
