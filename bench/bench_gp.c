@@ -253,7 +253,7 @@ static struct gp *big_gp(const char *text, double *x, double *y, size_t n) {
         x[i] = 10 * uniform();
         y[i] = sin(x[i]) + 0.3 * sin(40 * x[i]) + 1.04 * (uniform() - 0.5);
     }
-    gp_set_structured(g, false);
+    gp_set_ways(g, GP_FACTORS);
     return g;
 }
 

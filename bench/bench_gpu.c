@@ -43,7 +43,7 @@ static struct gp *process(size_t n, uint64_t seed, enum gp_device device) {
     }
     must(kern_parse(KERNEL, &k, NULL));
     struct gp *g = gp_new(1, k, NULL, 0.3, NULL);
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     gp_set_device(g, device);
     must(gp_add(g, GP_MEASURED, x, y, n));
     kern_unref(k);

@@ -89,7 +89,7 @@ static void row(const char *model, size_t n, bool grid, bool dense) {
            a.slope / a.value);
     if (dense) {
         o = process(model, n, grid);
-        gp_set_structured(o, 0);
+        gp_set_ways(o, GP_FACTORS);
         b = measure(o, n > 1500 ? 1 : 3);
         printf(" %.5f | %.0f | %.1e |", b.value, b.value / a.value, fabs(a.logml - b.logml));
         gp_free(o);
@@ -104,7 +104,7 @@ static void instead(const char *model, size_t n, bool grid) {
     struct gp *g = process(model, n, grid), *o = process(model, n, grid);
     struct result a = measure(g, 1);
     double t = now(), ml;
-    gp_set_structured(o, grid ? GP_TOEPLITZ : 0);
+    gp_set_ways(o, grid ? GP_TOEPLITZ | GP_FACTORS : GP_FACTORS);
     t = now();
     if (gp_logml(o, &ml)) abort();
     t = now() - t;

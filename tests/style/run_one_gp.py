@@ -6,10 +6,10 @@ Whoever wants a log determinant with its quadratic form needs a factor of a matr
 algebra call its factorisations? Those of src/gp, each named here with what it computes, and a few others that factor
 something else. A new caller, or one that has gone, fails: it belongs into src/gp, or here with its reason.
 
-Filters give the same without a factor. Each way (dense, Toeplitz, filters, approximations) has its entry points, and which of
-them is taken is decided in two files: gp_model.c for likelihoods and gradients, gp_predict.c for what is asked of a posterior.
-Nobody else calls an entry point. What is dense is an engine (gp_engine.h): gp_dense.c here, gp_device.c on a GPU; the factor of a
-slot is touched through its table alone.
+Which way a question takes (a factor, Toeplitz, filters, approximations) is decided by gp_way.c alone, by what each costs: elsewhere
+no way is named, and none is asked what it costs or for an answer. A second chooser fails. What needs a factor whatever it costs is
+named here, too. What is dense is an engine (gp_engine.h): gp_dense.c here, gp_device.c on a GPU; the factor of a slot is touched
+through its table alone.
 
     run_one_gp.py GPMEM"""
 import os, re, sys
@@ -40,19 +40,22 @@ CALLERS = {
     "apps/optimize/bo_loud.c": "the information about the coefficients of a noise that differs by place",
     "apps/optimize/bo_patch.c": "a surface through points near the best one; no likelihood",
 }
-WAYS = { # entry point -> the files that may call it: its own, and the one that chooses
-    "gp_grid_logml": {"gp/way/gp_grid.c", "gp/process/gp_model.c"},
-    "gp_states_logml": {"gp/way/gp_states.c", "gp/process/gp_model.c"},
-    "gp_slot_approx": {"gp/way/gp_approx.c", "gp/process/gp_model.c"},
-    "gp_approx_grad": {"gp/way/gp_approx.c", "gp/process/gp_model.c"},
-    "gp_states_posterior": {"gp/way/gp_states_predict.c", "gp/process/gp_predict.c"},
-    "gp_states_conditional": {"gp/way/gp_states.c", "gp/process/gp_predict.c"},
-    "gp_states_draw": {"gp/way/gp_states_predict.c", "gp/process/gp_predict.c"},
-    "gp_approx_posterior": {"gp/way/gp_approx.c", "gp/process/gp_predict.c"},
-    "gp_engine_choose": {"gp/way/gp_device.c", "gp/process/gp_model.c", "gp/process/gp_predict.c"},
-    "gpu_blocks_factor": {"io/gpu/blocks.c", "gp/way/gp_device.c"},
-    "st_model_init": {"gp/way/states_model.c", "gp/way/gp_states.c", "gp/way/gp_states_predict.c"},
-    "st_run_init": {"gp/way/states_run.c", "gp/way/gp_states.c", "gp/way/gp_states_predict.c"},
+CHOOSER = "gp/process/gp_way.c"
+FACTOR = {"gp/way/gp_factor.c", "gp/way/gp_integrated.c", "gp/way/gp_path.c", "gp/process/gp_predict.c"}
+WAYS = { # what only some may name or call -> these files
+    r"gp_way_card\b": {CHOOSER, "gp/process/gp_meet.c"},
+    r"gp_way_factor\b": {CHOOSER, "gp/way/gp_factor.c", "gp/process/gp_predict.c"},
+    r"gp_way_toeplitz\b": {CHOOSER, "gp/way/gp_grid.c"},
+    r"gp_way_filters\b": {CHOOSER, "gp/way/gp_states.c"},
+    r"gp_way_(?:inducing|vecchia|low_rank)\b": {CHOOSER, "gp/way/gp_approx.c"},
+    r"\w+->(?:cost|answer)\((?:q|&q)\b": {CHOOSER},
+    r"gp_states_(?:points|draw)\(": {"gp/way/gp_states.c", "gp/way/gp_states_predict.c"},
+    r"gp_slot_solve\(": FACTOR | {"gp/process/gp_model.c"},
+    r"gp_slot_factor\(": {"gp/way/gp_factor.c", "gp/process/gp_report.c"},
+    r"gp_engine_choose\(": {"gp/way/gp_device.c", "gp/way/gp_factor.c", "gp/process/gp_predict.c"},
+    r"gpu_blocks_factor\(": {"io/gpu/blocks.c", "gp/way/gp_device.c"},
+    r"st_model_init\(": {"gp/way/states_model.c", "gp/way/gp_states.c", "gp/way/gp_states_predict.c"},
+    r"st_run_init\(": {"gp/way/states_run.c", "gp/way/gp_states.c", "gp/way/gp_states_predict.c"},
 }
 found, called = {}, {}
 for folder, _, files in os.walk(SRC):
@@ -63,7 +66,7 @@ for folder, _, files in os.walk(SRC):
         with open(os.path.join(SRC, path), encoding="utf-8") as f:
             text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
         for way in WAYS:
-            if name.endswith(".c") and re.search(r"\b%s\(" % way, text):
+            if name.endswith(".c") and re.search(r"\b" + way, text):
                 called.setdefault(way, set()).add(path)
         calls = set(FACTORS.findall(text))
         if calls and name.endswith(".c"):
@@ -79,7 +82,7 @@ for path in sorted(set(CALLERS) - set(found)):
 for way, files in sorted(WAYS.items()):
     for path in sorted(called.get(way, set()) - files):
         bad += 1
-        print("src/%s calls %s: which way is taken is decided in %s" % (path, way, " and ".join(sorted(files))))
+        print("src/%s has %s: which way is taken is decided in %s, and this is for %s" % (path, way, CHOOSER, ", ".join(sorted(files))))
     for path in sorted(files - called.get(way, set())):
         bad += 1
         print("src/%s has nothing to do with %s any more" % (path, way))

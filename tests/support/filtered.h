@@ -41,11 +41,11 @@ static inline struct gp *any_process(const char *kernel, double noise, size_t n,
     return g;
 }
 
-/* By filters also where a Toeplitz matrix is faster. */
+/* By filters alone, also where another way is faster. */
 static inline struct gp *process(const char *kernel, double noise, size_t n, const double *x,
                                  const double *y) {
     struct gp *g = any_process(kernel, noise, n, x, y);
-    gp_set_structured(g, GP_FILTERS);
+    gp_set_ways(g, GP_FILTERS);
     return g;
 }
 

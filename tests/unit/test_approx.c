@@ -24,7 +24,7 @@ static void run(const char *text, int dim, const double *x, const double *y, siz
     assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
     struct gp *g = gp_new(dim, k, NULL, noise, NULL);
     double xs[40];
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     gp_set_approx(g, kind, size);
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     assert_int_equal(gp_logml(g, &r->logml), GPM_OK);
@@ -90,7 +90,7 @@ static void automatic(void **state) {
     assert_int_equal(kern_parse("SE(sf=1, l=2)", &smooth, NULL), GPM_OK);
     assert_int_equal(kern_parse("MAT12(sf=1, l=2)", &rough, NULL), GPM_OK);
     struct gp *p = gp_new(1, smooth, NULL, 0.2, NULL);
-    gp_set_structured(p, 0); /* filters would serve, exactly */
+    gp_set_ways(p, GP_FACTORS); /* filters would serve, exactly */
     assert_int_equal(gp_add(p, GP_MEASURED, x, y, n), GPM_OK);
     assert_int_equal(gp_logml(p, &lm), GPM_OK);
     assert_string_equal(gp_method(p), "inducing points (FITC)");
@@ -128,7 +128,7 @@ static double walk_logml(const char *text, size_t n, enum gp_approx kind, size_t
     }
     assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
     struct gp *g = gp_new(1, k, NULL, 0.1, NULL);
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     gp_set_approx(g, kind, size);
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     assert_int_equal(gp_logml(g, &lm), GPM_OK);

@@ -8,7 +8,8 @@
 #include "support/kernel_text.h"
 
 #include "gp/process/gp.h"
-#include "gp/process/gp_int.h"
+#include "gp/process/gp_way.h"
+#include "base/file.h"
 #include "numeric/la/blas.h"
 #include "numeric/la/vec_ops.h"
 
@@ -665,6 +666,46 @@ static void points_one_by_one(void **state) {
     gp_free(g);
 }
 
+/* docs/gp.md shows what each way can do. */
+static void table_of_ways(void **state) {
+    struct buf page = BUF_INIT, row = BUF_INIT;
+    assert_int_equal(file_read(SOURCE_DIR "/docs/gp.md", FILE_GIVEN, FILE_TEXT_MAX, &page), GPM_OK);
+    for (size_t i = 0;; i++) {
+        const struct gp_way *w = i ? gp_way_at(i - 1) : NULL;
+        if (i && !w) break;
+        buf_reset(&row);
+        gp_way_print(w, &row);
+        print_message("%s\n", row.data);
+        if (!strstr(page.data, row.data)) fail_msg("docs/gp.md lacks the row above");
+    }
+    buf_release(&page);
+    buf_release(&row);
+}
+
+/* What no way serves is refused with the reason of each. */
+static void refusals(void **state) {
+    enum { N = 40 };
+    struct gp *g = make("RQ(sf=1, l=1, alpha=1)", 1, 0.1);
+    struct buf why = BUF_INIT;
+    double x[N], y[N], value;
+    for (int i = 0; i < N; i++) x[i] = 10 * uniform(), y[i] = sin(x[i]);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, N), GPM_OK);
+    gp_set_ways(g, GP_TOEPLITZ | GP_FILTERS);
+    gp_set_approx(g, GP_EXACT, 0);
+    assert_int_equal(gp_logml(g, &value), GPM_E_LIMIT);
+    gp_refusal(g, &why);
+    assert_non_null(strstr(why.data, "Toeplitz: the inputs are no regular grid"));
+    assert_non_null(strstr(why.data, "filters: the kernel has no form"));
+    buf_reset(&why);
+    gp_set_ways(g, GP_EXACT_WAYS);
+    gp_set_approx(g, GP_VECCHIA, 10);
+    assert_int_equal(gp_component(g, gp_kern(g), x, 1, &value, NULL), GPM_E_LIMIT);
+    gp_refusal(g, &why);
+    assert_non_null(strstr(why.data, "Vecchia (block neighbours): parts"));
+    buf_release(&why);
+    gp_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood),
@@ -684,6 +725,8 @@ int main(void) {
         cmocka_unit_test(out_of_memory),
         cmocka_unit_test(integrated),
         cmocka_unit_test(points_one_by_one),
+        cmocka_unit_test(table_of_ways),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static struct gp *process(const char *kernel, int dim, double noise, size_t n,
     struct gp *g = gp_new(dim, k, NULL, noise, NULL);
     kern_unref(k);
     assert_non_null(g);
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     gp_set_device(g, device);
     assert_int_equal(gp_add(g, GP_MEASURED, inputs, values, n), GPM_OK);
     return g;

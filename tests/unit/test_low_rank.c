@@ -28,7 +28,7 @@ static struct gp *process(const char *kernel, int dim, double noise, bool low) {
         }
     }
     double again[2] = {0.4, 0.9}; /* inputs that were measured twice */
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     gp_set_approx(g, low ? GP_LOW_RANK : GP_EXACT, 0);
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, N), GPM_OK);
     assert_int_equal(gp_add(g, GP_MEASURED, x, again, 2), GPM_OK);

@@ -280,7 +280,7 @@ static void test_twins(void **state) {
         struct kern *k = smodel_kernel(&m, z, SMODEL_ALL);
         struct gp *g = gp_new(1, k, NULL, sqrt(exp(2 * z[0]) + 1e-8), NULL);
         gp_set_apart(g);
-        gp_set_structured(g, 0);
+        gp_set_ways(g, GP_FACTORS);
         assert_int_equal(gp_add(g, GP_MEASURED, d.t, m.y, 60), GPM_OK);
         assert_int_equal(gp_logml(g, &value), GPM_OK);
         assert_close(smodel_eval(&m, w, z, grad) - smodel_log_prior(&m, z, NULL), value, 1e-9);
@@ -313,7 +313,7 @@ static void test_subset(void **state) {
         smodel_prior_draw_hint(&m, z);
         struct kern *k = smodel_kernel(&m, z, SMODEL_ALL);
         struct gp *g = gp_new(1, k, NULL, sqrt(exp(2 * z[0]) + 1e-8), NULL);
-        gp_set_structured(g, 0);
+        gp_set_ways(g, GP_FACTORS);
         assert_int_equal(gp_add(g, GP_MEASURED, part.t, m.y, 40), GPM_OK);
         assert_int_equal(gp_logml(g, &value), GPM_OK);
         assert_close(smodel_eval(&m, w, z, NULL) - smodel_log_prior(&m, z, NULL), value, 1e-9);

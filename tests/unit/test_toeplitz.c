@@ -23,7 +23,7 @@ static double likelihood(const char *text, const double *x, const double *y, siz
     double lm = NAN;
     assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
     struct gp *g = gp_new(1, k, NULL, noise, NULL);
-    gp_set_structured(g, structured ? GP_TOEPLITZ : 0);
+    gp_set_ways(g, structured ? GP_TOEPLITZ | GP_FACTORS : GP_FACTORS);
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     enum gpm_status st = gp_logml(g, &lm);
     assert_true(st == GPM_OK || st == GPM_E_NOT_PD);
@@ -94,8 +94,8 @@ static void later_data(void **state) {
     for (int i = 0; i < 60; i++) x[i] = 0.1 * i, y[i] = uniform();
     assert_int_equal(kern_parse("SE(sf=1, l=1)", &k, NULL), GPM_OK);
     struct gp *g = gp_new(1, k, NULL, 0.3, NULL), *h = gp_new(1, k, NULL, 0.3, NULL);
-    gp_set_structured(g, GP_TOEPLITZ);
-    gp_set_structured(h, 0);
+    gp_set_ways(g, GP_TOEPLITZ | GP_FACTORS);
+    gp_set_ways(h, GP_FACTORS);
     for (size_t n = 0; n < 60; n += 30) {
         assert_int_equal(gp_add(g, GP_MEASURED, x + n, y + n, 30), GPM_OK);
         assert_int_equal(gp_add(h, GP_MEASURED, x + n, y + n, 30), GPM_OK);
@@ -157,7 +157,7 @@ static void slopes_of(const char *text, const double *x, const double *y, size_t
     double slope = -0.2;
     struct mean *mean = mean_linear(0.3, &slope, 1);
     struct gp *g = gp_new(1, k, mean, noise, NULL);
-    gp_set_structured(g, structured ? GP_TOEPLITZ : 0);
+    gp_set_ways(g, structured ? GP_TOEPLITZ | GP_FACTORS : GP_FACTORS);
     assert_true(kern_nparam(k) <= 64);
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     assert_int_equal(gp_logml(g, &value), GPM_OK);
@@ -260,7 +260,7 @@ static void columns_beside(void **state) {
         memset(out, 0, sizeof out);
         for (int way = 0; way < 2; way++) {
             struct gp *g = gp_new(3, k, NULL, 0.4, NULL);
-            gp_set_structured(g, way ? GP_TOEPLITZ : 0);
+            gp_set_ways(g, way ? GP_TOEPLITZ | GP_FACTORS : GP_FACTORS);
             assert_int_equal(gp_add(g, GP_MEASURED, x, y, N), GPM_OK);
             assert_int_equal(
                 gp_grad_weighted(g, 1, &out[way].logml, out[way].kern, NULL, &out[way].noise),
@@ -286,7 +286,7 @@ static struct gp *grid_process(const char *kernel, double noise, size_t n, const
  * the matrix has no digits, and where data are added to a likelihood that is known. Whichever it
  * was, the quadratic form is that of the dense factor. */
 static void chosen_on_a_grid(void **state) {
-    enum { LONGEST = 2400 };
+    enum { LONGEST = 3000 };
     static const char few[] = "C(sf=1)+MAT12(sf=0.8, l=0.7)",
                       many[] = "C(sf=1)+MAT12(sf=0.8, l=0.7)+ZPER(sf=1, p=1.1, l=0.5)";
     static const struct {
@@ -322,7 +322,7 @@ static void chosen_on_a_grid(void **state) {
         assert_false(gp_factored(g));
         if (n < LONGEST && at[i].noise > 0.1) {
             d = grid_process(at[i].kernel, at[i].noise, n, x, y);
-            gp_set_structured(d, 0);
+            gp_set_ways(d, GP_FACTORS);
             assert_int_equal(gp_logml(d, &b), GPM_OK);
             assert_int_equal(gp_quadratic(d, false, &qb), GPM_OK);
             assert_close(a, b, 1e-8);

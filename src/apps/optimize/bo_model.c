@@ -119,7 +119,7 @@ void bo_model_init(struct bo_model *m, int d, int n_cat, int fidelity, bool nois
     kern_unref(k);
     gp_set_integrated(m->gp, GP_MEAN | GP_SCALE);
     gp_set_budget(m->gp, 0); /* theta never comes back */
-    gp_set_structured(m->gp, 0);
+    gp_set_ways(m->gp, GP_FACTORS);
 }
 
 void bo_model_release(struct bo_model *m) {

@@ -156,7 +156,7 @@ static enum gpm_status straight_lines(const struct regress *r, size_t n, double 
     if (st) return st;
     struct gp *g = gp_new(r->t.d, k, NULL, 1, NULL);
     gp_set_approx(g, GP_EXACT, 0);
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     st = gp_add(g, GP_MEASURED, r->x, r->y, r->n);
     if (!st && r->check.apart)
         st = gp_predict(g, r->x + r->check.from * (size_t)r->t.d, n, GP_LATENT, mean, NULL);

@@ -98,7 +98,7 @@ static struct gp *new_gp(const struct rmodel *m, const struct kern *k, double no
     struct gp *g = gp_new(m->dim, k, NULL, noise, NULL);
     if (!g) return NULL;
     gp_set_budget(g, 0); /* parameters never come back */
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     gp_set_approx(g, GP_EXACT, 0);
     return g;
 }

@@ -57,6 +57,11 @@ static enum gpm_status begin(gpm_gp *g) {
 /* And ends here. */
 static enum gpm_status end(gpm_gp *g, enum gpm_status st) {
     if (!st) return GPM_OK;
+    if (st == GPM_E_LIMIT && g->gp) {
+        buf_reset(&g->err);
+        gp_refusal(g->gp, &g->err);
+        if (g->err.len) return st;
+    }
     return fail(g, st,
                 st == GPM_E_NOT_PD ? "the covariance matrix is singular: give some noise, "
                                      "or take out inputs that are nearly equal"

@@ -62,9 +62,10 @@ void gp_accept(struct gp *g); /* no-op without a proposal */
 void gp_reject(struct gp *g);
 /* Bytes for cached term matrices; default 128 MiB, 0 switches the cache off. */
 void gp_set_budget(struct gp *g, size_t bytes);
-/* Exact ways without an n x n matrix, those that may be taken; all by default. */
-enum gp_shortcut { GP_TOEPLITZ = 1, GP_FILTERS = 2, GP_SHORTCUTS = 3 };
-void gp_set_structured(struct gp *g, unsigned shortcuts);
+/* Exact ways that may be taken (gp_way.h): with a factor of the n x n matrix, and without one; all
+ * by default. */
+enum gp_exact_way { GP_TOEPLITZ = 1, GP_FILTERS = 2, GP_FACTORS = 4, GP_EXACT_WAYS = 7 };
+void gp_set_ways(struct gp *g, unsigned ways);
 
 /* Where matrices are factored: here, on a GPU (what that cannot do fails with GPM_E_DEVICE, and
  * gp_device_error says why), or there where it can be done. gp_device_use says it for the processes
@@ -209,6 +210,8 @@ GPM_MUST_USE enum gpm_status gp_mean_slope(struct gp *g, const double *x, double
 GPM_MUST_USE enum gpm_status gp_point_slope(struct gp *g, double a, double b, double *grad);
 
 /* ---- what happened ---- */
+/* After GPM_E_LIMIT: each way to compute what was asked, and why it did not serve. */
+void gp_refusal(const struct gp *g, struct buf *out);
 /* How the current likelihood was computed: "Cholesky", "Toeplitz", ...; "none" before it was. */
 const char *gp_method(const struct gp *g);
 /* Writes a sentence or two for the user: jitter, condition estimate, nearest pair of distinct

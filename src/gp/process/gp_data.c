@@ -203,7 +203,7 @@ static void data_changed(struct gp *g, bool changed) {
     g->places.known = false;
     struct gp_slot *s = gp_current(g);
     s->have_logml = s->singular = false;
-    s->used = GP_EXACT;
+    s->used = NULL;
     if (!s->have_factor || !s->have_w || g->integrated)
         s->have_r = s->have_w = false; /* nothing extends them */
     g->slot[!g->cur].have_factor = g->slot[!g->cur].have_r = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What computes with the factor of a covariance matrix, K + noise = L L'. "cpu" (gp_dense.c), "gpu"
- * (gp_device.c) and a program's own (mpi/exact.c) do the same to a model slot; gp_model.c and
- * gp_predict.c choose the way and know no other difference. Vectors have an element for each
- * distinct input and live on the host.
+ * (gp_device.c) and a program's own (mpi/exact.c) do the same to a model slot; gp_factor.c,
+ * the way that uses them, knows no other difference. Vectors have an element for each distinct
+ * input and live on the host.
  */
 #ifndef GP_GP_ENGINE_H
 #define GP_GP_ENGINE_H
@@ -50,15 +50,15 @@ GPM_MUST_USE enum gpm_status gp_engine_choose(const struct gp *g, const struct g
                                               const struct gp_engine **out);
 /* ---- programs for the card by the shape of a kernel (gp_programs.c) ---- */
 struct gpu_program;
-struct gp_way {
+struct gp_variant {
     unsigned key;
     struct gpu_program *program;
 };
 struct gp_program {
     struct kern *k; /* one of the shape; NULL: that for any shape */
     struct kern_program layout;
-    char *text;              /* the kernel's */
-    VEC(struct gp_way) ways; /* compiled, under the card's lock */
+    char *text;                      /* the kernel's */
+    VEC(struct gp_variant) variants; /* compiled, under the card's lock */
 };
 /* Of that shape; *out may be NULL, or one that was found before and is perhaps it. It stays for
  * the process. From any thread, without the card's lock. */
@@ -70,7 +70,7 @@ struct gp_program *gp_program_any(void);
 GPM_MUST_USE enum gpm_status gp_program_compiled(struct gp_program *p, unsigned key,
                                                  const char *rest, const char *const *options,
                                                  struct gpu_program **out);
-enum { GP_WAY_LARGE = 1, GP_WAY_BATCH }; /* keys: GP_WAY_BATCH + anything */
+enum { GP_FOR_LARGE = 1, GP_FOR_BATCH }; /* keys: GP_FOR_BATCH + anything */
 
 /* ---- small processes by many at once (gp_batch.c, gp_meet.c) ---- */
 /* The likelihood of a slot, with its gradient where that is wanted. The thread that asks begins and

@@ -11,6 +11,8 @@
 #include "gp/way/gp_states.h"
 #include "numeric/la/chol.h"
 
+struct gp_way;
+
 /* One model with what was computed for it. */
 struct gp_slot {
     struct kern *kern;
@@ -28,9 +30,10 @@ struct gp_slot {
     double logml;
     double quad;    /* r' K^-1 r, where the way to the likelihood left it */
     bool have_quad; /* it did */
-    size_t counted; /* inputs in the last likelihood of this model without a matrix; 0: none */
+    size_t counted; /* inputs in the last likelihood of this model; 0: none */
+    size_t asked;   /* predictions since the model was set */
     const char *method;
-    enum gp_approx used; /* GP_EXACT: none built */
+    const struct gp_way *used; /* the approximation that is built; NULL: none */
     struct inducing low;
     struct kern *smooth;            /* kernel without white noise, for the inducing points */
     double white;                   /* its variance */
@@ -89,7 +92,7 @@ struct gp {
     struct gp_slot slot[2];
     int cur;
     bool proposed;
-    unsigned structured;    /* enum gp_shortcut */
+    unsigned ways;          /* enum gp_exact_way */
     unsigned integrated;    /* enum gp_integrated */
     struct kern_view *view; /* of the current model, for gp_point; NULL: to be made */
     double *row;            /* its scratch */
@@ -109,6 +112,7 @@ struct gp {
     struct gp_program *program; /* that served last */
     struct gp_placed placed;
     int slopes_follow; /* > 0: likelihoods were followed by gradients of late; both are taken */
+    const char *refused[8]; /* by way: why it did not serve the question before */
 };
 
 /* For gp_pack.c: room for n inputs; inputs, entries and pairs are in place. */
@@ -150,16 +154,10 @@ GPM_MUST_USE enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s);
 /* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result
  * is the kernel of the rest, owned. Inducing points and paths cannot carry it. */
 struct kern *gp_without_white(const struct kern *k, double *extra);
-bool gp_approximates(const struct gp *g);
 /* By name, not automatically. */
 static inline bool gp_approx_asked(const struct gp *g) {
     return g->approx > GP_EXACT;
 }
-GPM_MUST_USE enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s);
-GPM_MUST_USE enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean,
-                                                 double *var, double *cov, size_t ld);
-GPM_MUST_USE enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dmean,
-                                            double *dnoise);
 /* The solution for the single point xs, or NULL; and what keeps one. */
 const double *gp_solved_find(const struct gp *g, const struct gp_slot *s, struct kern_pts xs);
 void gp_solved_keep(struct gp *g, const struct gp_slot *s, struct kern_pts xs, const double *v);

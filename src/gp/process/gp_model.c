@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Life of a GP, its two model slots, likelihood and gradient; contracts in gp.h. */
 #include "gp/process/gp_engine.h"
+#include "gp/process/gp_way.h"
 
 #include "base/mem.h"
 #include "numeric/la/vec_ops.h"
-#include "numeric/special/special.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { SLOPES_FOLLOW = 2 }; /* gradients that nobody asked for before they are given up */
 
 /* ---- slots ---- */
 
@@ -25,10 +23,10 @@ static void slot_set(struct gp_slot *s, const struct kern *k, const struct mean 
 
 void gp_slot_forget(struct gp_slot *s) {
     s->have_factor = s->have_r = s->have_w = s->have_logml = s->singular = false;
-    s->used = GP_EXACT;
+    s->used = NULL;
     s->error = 0;
     gp_kept_release(&s->kept);
-    s->kept.asked = s->counted = 0;
+    s->asked = s->counted = 0;
 }
 
 static void slot_release(struct gp_slot *s) {
@@ -62,9 +60,8 @@ struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double
     struct gp *g = NEW(struct gp);
     g->dim = dim;
     g->device = gp_device();
-    g->structured = GP_SHORTCUTS;
+    g->ways = GP_EXACT_WAYS;
     g->approx_size = 256;
-    g->slot[0].used = g->slot[1].used = GP_EXACT;
     g->cache.budget = (size_t)128 << 20;
     slot_set(&g->slot[0], k, mean, noise);
     return g;
@@ -90,7 +87,7 @@ enum gpm_status gp_copy_under(const struct gp *g, const struct gp *model, struct
     struct gp *c = gp_new(g->dim, m->kern, m->mean, s->noise, NULL);
     struct gp_slot *t = gp_current(c);
     c->cache.budget = g->cache.budget;
-    c->structured = g->structured;
+    c->ways = g->ways;
     c->integrated = g->integrated;
     c->apart = g->apart;
     c->roams = g->roams;
@@ -146,8 +143,8 @@ void gp_set_budget(struct gp *g, size_t bytes) {
     gp_cache_clear(&g->cache);
 }
 
-void gp_set_structured(struct gp *g, unsigned shortcuts) {
-    g->structured = shortcuts;
+void gp_set_ways(struct gp *g, unsigned ways) {
+    g->ways = ways;
     gp_slot_forget(gp_current(g));
     gp_cache_clear(&g->cache);
 }
@@ -179,7 +176,7 @@ struct kern_pts gp_inputs(const struct gp *g) {
 
 struct kern_pts gp_points(struct gp *g) {
     struct kern_pts x = gp_inputs(g);
-    if (!g->structured || g->dim > 1) return x;
+    if (!(g->ways & (GP_TOEPLITZ | GP_FILTERS)) || g->dim > 1) return x;
     const struct gp_places *p = gp_places(g);
     if (p->n == 0) return x;
     x.step = p->step;
@@ -190,6 +187,14 @@ struct kern_pts gp_points(struct gp *g) {
 
 /* ---- computing ---- */
 
+/* After an answer: what cannot be factored has a likelihood, too. */
+static enum gpm_status known(struct gp_slot *s, enum gpm_status st) {
+    s->singular = st == GPM_E_NOT_PD;
+    if ((s->singular && !s->have_logml) || isnan(s->logml)) s->logml = -INFINITY;
+    s->have_logml = !st || s->singular;
+    return st;
+}
+
 enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s) {
     if (s->have_r) return GPM_OK;
     enum gpm_status st = gp_residual_from(g, s, 0);
@@ -197,100 +202,16 @@ enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s) {
     return st;
 }
 
-enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s) {
-    if (s->have_factor) return GPM_OK;
-    if (s->singular) return GPM_E_NOT_PD;
-    enum gpm_status st = gp_engine_choose(g, s, &s->engine);
-    if (!st) st = s->engine->factor(g, s);
-    s->singular = st == GPM_E_NOT_PD;
-    s->have_factor = !st;
-    s->have_w = false;
-    if (!s->have_logml && s->engine) s->method = s->engine->method;
-    return st;
-}
-
-enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s) {
-    enum gpm_status st = gp_slot_factor(g, s);
-    if (st || s->have_w) return st;
-    st = gp_slot_residual(g, s);
-    if (st) return st;
-    if (g->n) memcpy(s->w, s->r, g->n * sizeof *s->w);
-    st = s->engine->solve(g, s, false, s->w);
-    gp_drop_view(g);
-    if (!st && g->integrated) st = gp_integrate(g, s);
-    s->have_w = !st;
-    return st;
-}
-
-static void clear_slopes(const struct gp_slot *s, const struct gp_slopes *want) {
-    memset(want->dkern, 0, kern_nparam(s->kern) * sizeof *want->dkern);
-    if (want->dnoise) *want->dnoise = 0;
-    for (size_t i = 0; want->dmean && i < mean_nparam(s->mean); i++) want->dmean[i] = 0;
-}
-
-/* The exact ways that need no n x n matrix, fastest first. *done is false where none serves. What
- * the caller asked for by name goes before them, and so does a factor that is there. Of data that
- * grow a filter's likelihood can be gone on with: there it is as fast from the second one on. */
-static enum gpm_status without_matrix(struct gp *g, struct gp_slot *s, const struct gp_slopes *want,
-                                      bool *done) {
-    *done = s->have_quad = false;
-    if (s->have_factor || gp_approx_asked(g)) return GPM_OK;
-    bool grown = s->counted && s->counted < g->n, alone = g->filtered && gp_approximates(g);
-    s->counted = g->n;
-    enum gpm_status st = GPM_OK;
-    if (grown || alone || !gp_grid_first(g))
-        st = gp_states_logml(g, s, grown ? GP_BESIDE_FACTOR : GP_BESIDE_GRID, want, done);
-    if (st || *done) return st;
-    if (alone) return GPM_E_LIMIT;
-    if (want) clear_slopes(s, want);
-    st = gp_grid_logml(g, s, want, done);
-    if (st || *done) return st;
-    if (want) clear_slopes(s, want);
-    return gp_states_logml(g, s, GP_BESIDE_FACTOR, want, done);
-}
-
-/* Small processes of fibres that compute many of them go to the card together. A trajectory wants
- * the gradient where it has asked for the likelihood: it then comes with it. */
-static enum gpm_status on_meeting(struct gp *g, struct gp_slot *s, bool slopes, bool *done) {
-    struct gp_job t = {.g = g, .s = s, .slopes = slopes};
-    *done = slopes && s->have_logml && s->have_slopes;
-    if (*done || !gp_meeting() || !gp_job_fits(&t)) return GPM_OK;
-    enum gpm_status st = gp_meet(&t);
-    *done = t.done;
-    return st;
-}
-
-/* log N(ybar; m, K) + the replicates' part. */
 enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
+    struct gp_question q = {.g = g, .s = s, .asked = GP_VALUE};
+    enum gpm_status st = GPM_OK;
     if (s->have_logml) return s->singular ? GPM_E_NOT_PD : GPM_OK;
     s->have_slopes = false;
-    if (gp_contradicts(g, s->noise)) {
+    if (gp_contradicts(g, s->noise))
         s->logml = -INFINITY;
-        s->have_logml = true;
-        return GPM_OK;
-    }
-    bool done;
-    enum gpm_status st = on_meeting(g, s, g->slopes_follow > 0, &done);
-    if (st || done) return st;
-    st = without_matrix(g, s, NULL, &done);
-    if (!st && !done && gp_approximates(g)) return gp_slot_approx(g, s);
-    if (st || done) {
-        s->have_logml = !st;
-        return st;
-    }
-    st = gp_slot_solve(g, s);
-    if (st && st != GPM_E_NOT_PD) return st;
-    if (st)
-        s->logml = -INFINITY;
-    else if (g->integrated)
-        s->logml = gp_integrated_logml(g, s);
     else
-        s->logml = -0.5 * (vec_ops()->dot(g->n, s->w, s->w) + s->engine->logdet(s) +
-                           (double)g->n * LOG_2PI) +
-                   gp_replicate_term(g, s->noise);
-    if (isnan(s->logml)) s->logml = -INFINITY;
-    s->have_logml = true;
-    return st;
+        st = gp_answer(&q);
+    return known(s, st);
 }
 
 enum gpm_status gp_logml(struct gp *g, double *out) {
@@ -326,7 +247,7 @@ enum gpm_status gp_set_model(struct gp *g, const struct kern *k, const struct me
     if (!same) gp_slot_forget(s);
     if (!same_mean) {
         s->have_r = s->have_w = s->have_logml = false;
-        s->used = GP_EXACT;
+        s->used = NULL;
     }
     return GPM_OK;
 }
@@ -376,36 +297,12 @@ void gp_reject(struct gp *g) {
 static enum gpm_status current_grad(struct gp *g, double weight, double *logml, double *dkern,
                                     double *dmean, double *dnoise) {
     struct gp_slot *s = gp_current(g);
-    size_t n = g->n, nmean = dmean ? mean_nparam(s->mean) : 0;
-    struct gp_slopes want = {weight, dkern, nmean ? dmean : NULL, dnoise};
-    bool approx = gp_approximates(g), done = false;
-    enum gpm_status st = GPM_OK;
-    clear_slopes(s, &want);
-    if (weight == 1 && !nmean) st = on_meeting(g, s, true, &done);
-    if (done) {
-        gp_slot_slopes(g, s, dkern, dnoise);
-        g->slopes_follow = SLOPES_FOLLOW;
-    }
-    if (!st && !done && !gp_contradicts(g, s->noise)) st = without_matrix(g, s, &want, &done);
-    if (done) {
-        s->have_logml = true;
-        *logml = s->logml;
-    }
-    if (st || done) return st;
-    clear_slopes(s, &want);
-    if (!approx) st = gp_slot_factor(g, s); /* the likelihood then uses it */
-    if (st && st != GPM_E_NOT_PD) return st;
-    st = gp_slot_logml(g, s);
-    if (!st || st == GPM_E_NOT_PD) *logml = s->logml;
-    if (approx && weight != 1) return GPM_E_LIMIT;
-    if (st || n == 0 || s->logml == -INFINITY) return st;
-    if (approx) return gp_approx_grad(g, dkern, nmean ? dmean : NULL, dnoise);
-    if ((st = gp_slot_solve(g, s))) return st;
-    double *alpha;
-    st = s->engine->gradient(g, s, &weight, dkern, s->noise > 0 ? dnoise : NULL, &alpha);
-    if (st) return st;
-    if (nmean) mean_grad(s->mean, gp_inputs(g), alpha, dmean);
-    for (size_t i = 0; i < nmean; i++) dmean[i] *= sqrt(weight); /* alpha holds one of the two */
+    struct gp_slopes want = {weight, dkern, mean_nparam(s->mean) ? dmean : NULL, dnoise};
+    struct gp_question q = {.g = g, .s = s, .asked = GP_SLOPES, .want = &want};
+    gp_clear_slopes(s, &want);
+    bool never = gp_contradicts(g, s->noise);
+    enum gpm_status st = never ? gp_slot_logml(g, s) : known(s, gp_answer(&q));
+    if (s->have_logml) *logml = s->logml;
     return st;
 }
 

@@ -164,7 +164,7 @@ static void pack_method(struct pack *p, struct gp_slot *s) {
 }
 
 static void pack_slot(struct pack *p, struct gp *g, struct gp_slot *s) {
-    bool exact = s->used == GP_EXACT; /* else all is computed anew */
+    bool exact = !s->used; /* else all is computed anew */
     bool factor = exact && s->have_factor && s->engine == &gp_engine_cpu;
     bool have_r = s->have_r && exact, have_w = s->have_w && factor;
     bool have_logml = s->have_logml && exact;
@@ -175,7 +175,7 @@ static void pack_slot(struct pack *p, struct gp *g, struct gp_slot *s) {
     pack_bool(p, &s->singular);
     pack_double(p, &s->logml);
     pack_double(p, &s->error);
-    pack_size(p, &s->kept.asked);
+    pack_size(p, &s->asked);
     if (factor) pack_factor(p, &s->f);
     if (p->reading) {
         s->have_factor = factor;
@@ -242,7 +242,9 @@ void gp_pack(struct pack *p, struct gp *g, const struct gp_foreign *foreign) {
     uint32_t approx = pack_choice(p, g->approx, GP_LOW_RANK + 1);
     g->approx = (enum gp_approx)approx;
     pack_size(p, &g->approx_size);
-    pack_u32(p, &g->structured);
+    uint32_t ways = g->ways ^ GP_FACTORS; /* older checkpoints lack the bit */
+    pack_u32(p, &ways);
+    g->ways = ways ^ GP_FACTORS;
     pack_u32(p, &g->integrated);
     pack_bool(p, &g->apart);
     if (g->proposed) pack_fail(p, "a process with a proposal cannot be saved");

@@ -3,6 +3,7 @@
  *
  * With V = L^-1 K(X, X*), w = L^-1 r:  mean = m(X*) + V'w,  cov = K(X*, X*) - V'V. */
 #include "gp/process/gp_engine.h"
+#include "gp/process/gp_way.h"
 
 #include "base/mem.h"
 #include "numeric/la/blas.h"
@@ -11,11 +12,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#define MEET_FROM 32 /* pairs whose density is worth a way to the card */
-#define JOINT_MAX                                                                                  \
-    500 /* points drawn by a factor of their covariance, where there is another way                \
-         */
 
 /* Row-major points to column-major; the caller frees. */
 static double *transpose(const double *x, size_t n, int dim) {
@@ -30,60 +26,26 @@ static struct kern_pts points(const double *t, size_t n, int dim) {
     return x;
 }
 
-/* Posterior at column-major points, of a part of the function or (NULL) of all of it: mean,
- * variance (plus extra) and lower triangle of the covariance, each may be NULL. By the factor, or
- * by an approximation where there is none. */
-static enum gpm_status by_matrix(struct gp *g, const struct kern *part, struct kern_pts xs,
-                                 double extra, double *mean, double *var, double *cov, size_t ld) {
-    struct gp_slot *s = gp_current(g);
-    if (gp_approximates(g)) {
-        bool refused = part || g->filtered;
-        enum gpm_status st = refused ? GPM_E_LIMIT : gp_approx_posterior(g, xs, mean, var, cov, ld);
-        for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
-        return st;
-    }
-    enum gpm_status st = gp_slot_solve(g, s);
-    if (!st && mean) st = mean_eval(part ? NULL : s->mean, xs, mean);
-    if (st) return st;
-    double *along = g->integrated ? NEW_ARRAY(double, xs.n + 1) : NULL;
-    for (size_t i = 0; i < xs.n && along; i++) along[i] = 1;
-    st = s->engine->posterior(g, s, part, xs, mean, var, cov, ld,
-                              g->integrated & GP_MEAN ? along : NULL);
-    for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
-    if (!st) gp_integrated_posterior(g, s, xs.n, along, mean, var, cov, ld);
-    mem_free(along);
-    for (size_t i = 0; i < xs.n && cov && !st; i++)
-        if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
-    return st;
+enum gpm_status gp_posterior(struct gp *g, const struct kern *part, struct kern_pts xs,
+                             double *mean, double *cov, size_t ld) {
+    struct gp_question q = {g,        gp_current(g), GP_POINTS,  .part = part,
+                            .xs = xs, .mean = mean,  .cov = cov, .ld = ld};
+    return gp_answer(&q);
 }
 
-/* The same by a filter where one serves. */
-static enum gpm_status posterior(struct gp *g, const struct kern *part, struct kern_pts xs,
-                                 double *mean, double *cov, size_t ld) {
-    bool done;
-    enum gpm_status st = gp_states_posterior(g, part, xs, mean, NULL, cov, ld, &done);
-    return st || done ? st : by_matrix(g, part, xs, 0, mean, NULL, cov, ld);
-}
-
-/* Filters and approximations see all points at once; a factor is solved with for some of them. */
 static enum gpm_status predict(struct gp *g, const struct kern *part, const double *x, size_t n,
                                double extra, double *mean, double *var) {
-    const struct gp_engine *engine;
-    enum gpm_status st = gp_engine_choose(g, gp_current(g), &engine);
-    if (st) return st;
-    size_t step = gp_approximates(g) ? n + 1 : engine->chunk;
     double *t = transpose(x, n, g->dim);
-    bool done;
-    st = gp_states_posterior(g, part, points(t, n, g->dim), mean, var, NULL, 0, &done);
+    struct gp_question q = {g,
+                            gp_current(g),
+                            GP_POINTS,
+                            .part = part,
+                            .xs = points(t, n, g->dim),
+                            .extra = extra,
+                            .mean = mean,
+                            .var = var};
+    enum gpm_status st = gp_answer(&q);
     mem_free(t);
-    for (size_t i = 0; i < n && var && done && !st; i++) var[i] += extra;
-    for (size_t i = 0; i < n && !done && !st; i += step) {
-        size_t m = n - i < step ? n - i : step;
-        t = transpose(x + i * (size_t)g->dim, m, g->dim);
-        st = by_matrix(g, part, points(t, m, g->dim), extra, mean ? mean + i : NULL,
-                       var ? var + i : NULL, NULL, 0);
-        mem_free(t);
-    }
     return st;
 }
 
@@ -99,8 +61,8 @@ enum gpm_status gp_component(struct gp *g, const struct kern *part, const double
 }
 
 enum gpm_status gp_innovations(struct gp *g, double *out) {
-    if (gp_approximates(g)) return GPM_E_LIMIT;
-    enum gpm_status st = gp_slot_solve(g, gp_current(g));
+    enum gpm_status st = gp_factor_allowed(g);
+    if (!st) st = gp_slot_solve(g, gp_current(g));
     if (!st && g->n) memcpy(out, gp_current(g)->w, g->n * sizeof *out);
     return st;
 }
@@ -109,7 +71,7 @@ enum gpm_status gp_innovations(struct gp *g, double *out) {
 static enum gpm_status posterior_cov(struct gp *g, const struct kern *part, const double *x,
                                      size_t n, double *mean, double *cov, size_t ld) {
     double *t = transpose(x, n, g->dim);
-    enum gpm_status st = posterior(g, part, points(t, n, g->dim), mean, cov, ld);
+    enum gpm_status st = gp_posterior(g, part, points(t, n, g->dim), mean, cov, ld);
     mem_free(t);
     for (size_t j = 0; j < n && !st; j++)
         for (size_t i = j + 1; i < n; i++) cov[j + i * ld] = cov[i + j * ld];
@@ -176,74 +138,12 @@ enum gpm_status gp_add_draw(size_t m, double *cov, const double *z, double *out)
     return st;
 }
 
-static bool any_positive(const double *cov, size_t m) {
-    for (size_t i = 0; i < m; i++)
-        if (cov[i * (m + 1)] > 0) return true;
-    return false;
-}
-
-/* As many points as another engine than this processor's is there for: a process that has them as
- * inputs computes with its factor. NULL: this processor does it. */
-static enum gpm_status elsewhere(const struct gp *g, struct gp **out) {
-    const struct gp_engine *engine;
-    enum gpm_status st = gp_engine_choose(*out, gp_current(*out), &engine);
-    if (!st && engine != &gp_engine_cpu && !gp_approx_asked(g)) return GPM_OK;
-    gp_free(*out);
-    *out = NULL;
-    return st;
-}
-
-/* A draw of the prior at many points: m + L z. */
-static enum gpm_status draw_prior(struct gp *g, struct kern_pts xs, double extra, const double *z,
-                                  double *out, bool *done) {
-    *done = false;
-    if (g->device == GP_ON_CPU || g->n) return GPM_OK;
-    struct gp *p = gp_new(g->dim, gp_kern(g), NULL, sqrt(extra), NULL);
-    double *x = NEW_ARRAY(double, xs.n *(size_t)g->dim + 1),
-           *y = mem_zalloc((xs.n + 1) * sizeof *y);
-    for (size_t i = 0; i < xs.n; i++)
-        for (int c = 0; c < g->dim; c++)
-            x[i * (size_t)g->dim + (size_t)c] = xs.x[i + (size_t)c * xs.ld];
-    gp_set_device(p, g->device);
-    gp_set_approx(p, GP_EXACT, 0);
-    enum gpm_status st = gp_add(p, GP_MEASURED, x, y, xs.n);
-    mem_free(x);
-    mem_free(y);
-    if (st || p->n < xs.n) { /* equal inputs share what is white noise */
-        gp_free(p);
-        return st;
-    }
-    st = elsewhere(g, &p);
-    if (st || !p) return st;
-    st = gp_slot_factor(p, gp_current(p));
-    if (!st) st = mean_eval(gp_mean(g), xs, out);
-    if (!st) {
-        double *v = NEW_ARRAY(double, xs.n);
-        memcpy(v, z, xs.n * sizeof *v);
-        st = gp_current(p)->engine->times(p, gp_current(p), v);
-        if (!st) vec_ops()->axpy(xs.n, 1, v, out);
-        mem_free(v);
-    }
-    gp_free(p);
-    *done = !st;
-    return st == GPM_E_NOT_PD ? GPM_OK : st;
-}
-
 /* Joint draw at column-major points; extra variance on the diagonal for measurements. */
 static enum gpm_status draw(struct gp *g, struct kern_pts xs, double extra, const double *z,
                             double *out) {
-    bool done = false;
-    enum gpm_status st = GPM_OK;
-    if (xs.n > JOINT_MAX) st = gp_states_draw(g, xs, extra, z, out, &done);
-    if (xs.n > JOINT_MAX && !st && !done) st = draw_prior(g, xs, extra, z, out, &done);
-    if (st || done) return st;
-    double *cov = mem_try_doubles(xs.n * xs.n);
-    if (!cov) return GPM_E_NOMEM;
-    st = posterior(g, NULL, xs, out, cov, xs.n);
-    for (size_t i = 0; i < xs.n && !st; i++) cov[i * (xs.n + 1)] += extra;
-    if (!st && any_positive(cov, xs.n)) st = gp_add_draw(xs.n, cov, z, out);
-    mem_free(cov);
-    return st;
+    struct gp_question q = {g,      gp_current(g), GP_JOINT, .xs = xs, .extra = extra,
+                            .z = z, .out = out};
+    return gp_answer(&q);
 }
 
 /* Latent draw: distinct points are drawn jointly, equal inputs get the same value, known ones
@@ -271,7 +171,7 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
     if (n == 1) { /* one point, as optimisers ask: no matrices */
         double var;
         if (noise == 0 && gp_known(g, x, out)) return GPM_OK;
-        enum gpm_status st = posterior(g, NULL, points(x, 1, g->dim), out, &var, 1);
+        enum gpm_status st = gp_posterior(g, NULL, points(x, 1, g->dim), out, &var, 1);
         if (!st) *out += sqrt(var + noise * noise) * *z;
         return st;
     }
@@ -328,7 +228,7 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     double *t = transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
     double *cov = mem_try_doubles(n * n);
     struct chol c = {0};
-    enum gpm_status st = cov ? posterior(g, NULL, points(t, n, g->dim), r, cov, n) : GPM_E_NOMEM;
+    enum gpm_status st = cov ? gp_posterior(g, NULL, points(t, n, g->dim), r, cov, n) : GPM_E_NOMEM;
     for (size_t i = 0; i < n && !st; i++) {
         cov[i * (n + 1)] += noise * noise;
         r[i] = ys[i] - r[i];
@@ -348,35 +248,26 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     return st;
 }
 
-/* Does the likelihood of all pairs meet others on the card (gp_meet)? */
-static bool meets(struct gp *with) {
-    struct gp_job t = {.g = with, .s = gp_current(with)};
-    return gp_meeting() && gp_job_fits(&t);
-}
-
-/* Of many pairs, where the likelihood of all of them is not computed by this processor's factor but
- * elsewhere, or approximated: by what they add to it. */
+/* Of many pairs, where the likelihood of all of them has a better way than this processor's factor:
+ * by what they add to it. */
 static enum gpm_status by_difference(struct gp *g, enum gp_target target, const double *x,
                                      const double *y, size_t n, double *logpdf, bool *done) {
     struct gp *with = NULL;
     double before = 0, after = 0;
     *done = false;
-    size_t all = g->n + n;
-    bool here = g->device == GP_ON_CPU && gp_engine_host(all) == &gp_engine_cpu &&
-                !gp_approx_asked(g) && all <= gp_exact_max(g);
-    if (here || g->integrated) return GPM_OK;
-    enum gpm_status st = gp_copy(g, &with);
-    if (st) return st;
-    st = gp_add(with, target, x, y, n);
-    if (st) gp_free(with);
-    if (!st && !gp_approximates(with) && !meets(with)) st = elsewhere(g, &with);
+    enum gpm_status st = g->integrated ? GPM_OK : gp_copy(g, &with);
     if (st || !with) return st;
-    if (g->n) st = gp_logml(g, &before);
-    if (!st) st = gp_logml(with, &after);
+    gp_forget(with); /* a factor would be extended */
+    st = gp_add(with, target, x, y, n);
+    const struct gp_engine *engine = NULL;
+    const struct gp_way *way = st ? NULL : gp_way_for(with, gp_current(with), GP_VALUE);
+    if (way == &gp_way_factor) st = gp_engine_choose(with, gp_current(with), &engine);
+    *done = !st && engine != &gp_engine_cpu;
+    if (*done && g->n) st = gp_logml(g, &before);
+    if (*done && !st) st = gp_logml(with, &after);
     gp_free(with);
-    *done = !st || st == GPM_E_NOT_PD;
     *logpdf = st ? -INFINITY : after - before;
-    return *done ? GPM_OK : st;
+    return st == GPM_E_NOT_PD ? GPM_OK : st;
 }
 
 enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double *x,
@@ -388,8 +279,7 @@ enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double
         if (isnan(y[i])) return GPM_E_ARG;
     bool done = false;
     enum gpm_status st = GPM_OK;
-    if (n > JOINT_MAX) st = gp_states_conditional(g, target, x, y, n, logpdf, &done);
-    if ((n > JOINT_MAX || (gp_meeting() && n >= MEET_FROM)) && !st && !done)
+    if (n > GP_JOINT_MAX || (gp_meeting() && gp_factor_cost(n) > GP_LAUNCH_COST))
         st = by_difference(g, target, x, y, n, logpdf, &done);
     if (st || done) return st;
     if (noise > 0 && n) return density(g, noise, x, y, n, logpdf);
@@ -407,7 +297,8 @@ enum gpm_status gp_conditional_slope(struct gp *g, enum gp_target target, const 
     double noise = target == GP_MEASURED ? gp_noise(g) : 0;
     double *t = transpose(x, n, g->dim), *cov = mem_try_doubles(n * n + 1);
     struct chol c = {0};
-    enum gpm_status st = cov ? posterior(g, NULL, points(t, n, g->dim), dy, cov, n) : GPM_E_NOMEM;
+    enum gpm_status st =
+        cov ? gp_posterior(g, NULL, points(t, n, g->dim), dy, cov, n) : GPM_E_NOMEM;
     for (size_t i = 0; i < n && !st; i++) {
         cov[i * (n + 1)] += noise * noise;
         dy[i] -= y[i];
@@ -433,7 +324,7 @@ enum gpm_status gp_conditional_slope(struct gp *g, enum gp_target target, const 
 enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
-    if (gp_approximates(g) || (g->nexact && s->noise > 0)) return GPM_E_LIMIT;
+    if (gp_factor_allowed(g) || (g->nexact && s->noise > 0)) return GPM_E_LIMIT;
     enum gpm_status st = gp_slot_solve(g, s);
     double v, total = 0;
     if (logpdf) *logpdf = 0;

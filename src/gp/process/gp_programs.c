@@ -61,9 +61,9 @@ enum gpm_status gp_program_of(const struct kern *k, int dim, struct gp_program *
 
 enum gpm_status gp_program_compiled(struct gp_program *p, unsigned key, const char *rest,
                                     const char *const *options, struct gpu_program **out) {
-    for (size_t i = 0; i < p->ways.n; i++)
-        if (p->ways.at[i].key == key) {
-            *out = p->ways.at[i].program;
+    for (size_t i = 0; i < p->variants.n; i++)
+        if (p->variants.at[i].key == key) {
+            *out = p->variants.at[i].program;
             return GPM_OK;
         }
     struct buf text = BUF_INIT;
@@ -72,7 +72,7 @@ enum gpm_status gp_program_compiled(struct gp_program *p, unsigned key, const ch
     enum gpm_status st = gpu_program(text.data, options, out);
     buf_release(&text);
     if (st) return st;
-    struct gp_way way = {key, *out};
-    vec_push(&p->ways, way);
+    struct gp_variant made = {key, *out};
+    vec_push(&p->variants, made);
     return GPM_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What a factorisation needed, in numbers and in words; contract in gp.h. */
-#include "gp/process/gp_int.h"
+#include "gp/process/gp_way.h"
 
 #include "base/mem.h"
 
@@ -80,7 +80,7 @@ static void report_filter(const struct gp *g, const struct gp_slot *s, struct bu
 
 enum gpm_status gp_report(struct gp *g, struct buf *out) {
     struct gp_slot *s = gp_current(g);
-    bool approx = gp_approximates(g);
+    bool approx = gp_factor_allowed(g) != GPM_OK;
     enum gpm_status st = approx || s->have_logml ? gp_slot_logml(g, s) : GPM_OK;
     if (!st && s->kept.used && !s->have_factor) {
         report_filter(g, s, out);
@@ -89,7 +89,7 @@ enum gpm_status gp_report(struct gp *g, struct buf *out) {
     if (!st && !approx) st = gp_slot_factor(g, s);
     if (st && st != GPM_E_NOT_PD) return st;
     const struct chol *f = approx ? &s->low.kuu : &s->f; /* n = 0 under Vecchia: nothing to tell */
-    if (s->used != GP_EXACT)
+    if (s->used)
         buf_printf(out, "approximated by %s, log likelihood within about %.2g nats; ", s->method,
                    s->error);
     if (st)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * When and how a GP uses an approximation; contracts in gp.h and gp_approx.h. */
 #include "gp/process/gp_engine.h"
+#include "gp/process/gp_way.h"
 #include "gp/way/gp_low_rank.h"
 #include "gp/kernel/kern_tree.h"
 
@@ -10,10 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Automatic choice: inducing points serve when they lose less than this, in nats, else whichever of
- * the two loses less by its own account. */
-#define LOSS_SMALL 0.05
-
 void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size) {
     gp_reject(g);
     g->approx = kind;
@@ -22,11 +19,6 @@ void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size) {
     gp_slot_forget(&g->slot[0]);
     gp_slot_forget(&g->slot[1]);
     g->vecchia.n = 0;
-}
-
-bool gp_approximates(const struct gp *g) {
-    if (g->approx == GP_AUTO) return g->n > gp_exact_max(g);
-    return g->approx != GP_EXACT && g->n > 0;
 }
 
 double gp_approx_error(const struct gp *g) {
@@ -110,63 +102,23 @@ static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *er
     return st;
 }
 
-enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s) {
-    if (s->used != GP_EXACT) return GPM_OK;
-    enum gp_approx kind = g->approx != GP_AUTO     ? g->approx
-                          : g->device == GP_ON_CPU ? GP_INDUCING
-                                                   : GP_LOW_RANK;
-    double other = 0;
-    enum gpm_status st = gp_slot_residual(g, s);
-    if (!st && kind == GP_LOW_RANK) st = build_low_rank(g, s);
-    if (st == GPM_E_DEVICE && g->approx == GP_AUTO && g->device == GP_ON_ANY) {
-        kind = GP_INDUCING;
-        st = GPM_OK;
-    }
-    if (!st && kind == GP_INDUCING) st = build_inducing(g, s);
-    if (kind != GP_LOW_RANK) s->error = kind == GP_INDUCING && !st ? s->low.loss : INFINITY;
-    if (g->approx == GP_AUTO && kind == GP_INDUCING &&
-        (st == GPM_E_NOT_PD || s->error > LOSS_SMALL))
-        kind = GP_VECCHIA;
-    if (kind == GP_VECCHIA && (!st || st == GPM_E_NOT_PD)) {
-        double low = s->logml;
-        st = build_vecchia(g, s, &other);
-        if (other > s->error) { /* inducing points after all */
-            kind = GP_INDUCING;
-            s->logml = low;
-        } else
-            s->error = other;
-    }
-    s->singular = st == GPM_E_NOT_PD;
-    if (s->singular) s->logml = -INFINITY;
-    if (st && st != GPM_E_NOT_PD) return st;
-    if (!st) s->logml += gp_replicate_term(g, s->noise);
-    s->used = kind;
-    s->method = kind == GP_INDUCING   ? "inducing points (FITC)"
-                : kind == GP_LOW_RANK ? low_rank_ops(g)->method
-                                      : "Vecchia (block neighbours)";
-    s->have_logml = true;
-    return st;
-}
-
-/* Latent posterior at column-major points: mean (with the mean function), var or cov may be NULL.
- */
-enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean, double *var,
-                                    double *cov, size_t ld) {
-    struct gp_slot *s = gp_current(g);
-    enum gpm_status st = gp_slot_approx(g, s);
-    if (!st && mean) st = mean_eval(s->mean, xs, mean);
-    if (!st && s->used != GP_VECCHIA) {
-        st = inducing_predict(&s->low, s->smooth, xs, mean, var, cov, ld);
-        for (size_t i = 0; i < xs.n && !st; i++) {
-            if (var) var[i] += s->white;
-            if (cov) cov[i * (ld + 1)] += s->white;
+/* Latent posterior. */
+static enum gpm_status points_of(struct gp_question *q) {
+    struct gp *g = q->g;
+    struct gp_slot *s = q->s;
+    if (q->way != &gp_way_vecchia) {
+        enum gpm_status st =
+            inducing_predict(&s->low, s->smooth, q->xs, q->mean, q->var, q->cov, q->ld);
+        for (size_t i = 0; i < q->xs.n && !st; i++) {
+            if (q->var) q->var[i] += s->white;
+            if (q->cov) q->cov[i * (q->ld + 1)] += s->white;
         }
-    } else if (!st) {
-        struct approx_data d = data_of(g, s, false);
-        st = cov ? vecchia_joint(&g->vecchia, &d, xs, mean, cov, ld)
-                 : vecchia_predict(&g->vecchia, &d, xs, mean, var);
-        mem_free(d.noise);
+        return st;
     }
+    struct approx_data d = data_of(g, s, false);
+    enum gpm_status st = q->cov ? vecchia_joint(&g->vecchia, &d, q->xs, q->mean, q->cov, q->ld)
+                                : vecchia_predict(&g->vecchia, &d, q->xs, q->mean, q->var);
+    mem_free(d.noise);
     return st;
 }
 
@@ -198,23 +150,63 @@ static enum gpm_status grad_inducing(struct gp *g, struct gp_slot *s, const stru
     return st;
 }
 
-/* dkern holds zeros; dmean, dnoise may be NULL. The chain from the points to the parameters: the
- * noise variance of entry i is noise^2 share_i, and the replicates' part has its own slope. */
-enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dmean, double *dnoise) {
-    struct gp_slot *s = gp_current(g);
-    enum gpm_status st = gp_slot_approx(g, s);
-    if (st) return st;
-    bool inducing = s->used != GP_VECCHIA; /* low rank: at the pivots */
+/* The chain from the points to the parameters: the noise variance of entry i is noise^2 share_i,
+ * and the replicates' part has its own slope. */
+static enum gpm_status slopes_of(struct gp_question *q) {
+    bool neighbours = q->way == &gp_way_vecchia;
+    struct gp *g = q->g;
+    struct gp_slot *s = q->s;
+    const struct gp_slopes *want = q->want;
     double *points = mem_zalloc(2 * g->n * sizeof *points);
-    struct approx_slopes out = {dkern, points, points + g->n};
-    struct approx_data d = data_of(g, s, inducing);
-    st = inducing ? grad_inducing(g, s, &d, &out) : vecchia_grad(&g->vecchia, &d, &out);
-    if (dnoise && s->noise > 0) {
-        for (size_t i = 0; i < g->n; i++) *dnoise += 2 * s->noise * gp_share(g, i) * out.noise[i];
-        *dnoise += gp_replicate_slope(g, s->noise, 1);
+    struct approx_slopes out = {want->dkern, points, points + g->n};
+    struct approx_data d = data_of(g, s, !neighbours);
+    enum gpm_status st =
+        neighbours ? vecchia_grad(&g->vecchia, &d, &out) : grad_inducing(g, s, &d, &out);
+    if (want->dnoise && s->noise > 0) {
+        for (size_t i = 0; i < g->n; i++)
+            *want->dnoise += 2 * s->noise * gp_share(g, i) * out.noise[i];
+        *want->dnoise += gp_replicate_slope(g, s->noise, 1);
     }
-    if (dmean) mean_grad(s->mean, gp_inputs(g), out.mean, dmean);
+    if (want->dmean) mean_grad(s->mean, gp_inputs(g), out.mean, want->dmean);
     mem_free(d.noise);
     mem_free(points);
     return st;
 }
+
+/* ---- the ways ---- */
+
+/* SLOPES and POINTS come after the VALUE that has built it; those of low rank at its pivots. */
+static enum gpm_status answer(struct gp_question *q, bool *done) {
+    struct gp_slot *s = q->s;
+    *done = true;
+    if (q->asked == GP_JOINT) return gp_draw_joint(q);
+    if (q->asked != GP_VALUE) return q->asked == GP_SLOPES ? slopes_of(q) : points_of(q);
+    s->method = q->way == &gp_way_low_rank ? low_rank_ops(q->g)->method : q->way->name;
+    enum gpm_status st = gp_slot_residual(q->g, s);
+    if (st) return st;
+    if (q->way == &gp_way_low_rank) return build_low_rank(q->g, s);
+    if (q->way == &gp_way_vecchia) return build_vecchia(q->g, s, &s->error);
+    st = build_inducing(q->g, s);
+    s->error = st ? INFINITY : s->low.loss;
+    return st;
+}
+
+/* n m^2, m the size, once and a half more for slopes. By itself a GPU approximates by low rank. */
+static double cost(struct gp_question *q) {
+    const struct gp *g = q->g;
+    bool low = q->way == &gp_way_low_rank, automatic = g->approx == GP_AUTO;
+    double m = low ? LOW_RANK_MOST : automatic && q->way == &gp_way_inducing ? 512 : g->approx_size;
+    q->why = low ? "no GPU is asked for" : "a GPU is asked for";
+    if (automatic && g->device == (low ? GP_ON_CPU : GP_ON_GPU)) return INFINITY;
+    return (q->asked == GP_SLOPES ? 0.25 : 0.1) * (double)g->n * m * m;
+}
+
+enum {
+    APPROXIMATE = GP_DOES_VALUE | GP_DOES_SLOPES | GP_DOES_POINTS | GP_DOES_COVARIANCE |
+                  GP_DOES_DRAWS | GP_DOES_EXACT | GP_DOES_COLUMNS
+};
+const struct gp_way gp_way_inducing = GP_WAY("inducing points (FITC)", GP_INDUCING, APPROXIMATE, 0);
+const struct gp_way gp_way_vecchia =
+    GP_WAY("Vecchia (block neighbours)", GP_VECCHIA, APPROXIMATE, 0);
+const struct gp_way gp_way_low_rank =
+    GP_WAY("low rank and conjugate gradients", GP_LOW_RANK, APPROXIMATE, 0);

@@ -77,7 +77,7 @@ static enum gpm_status compile(struct gp_program *p, const struct layout *l, boo
     snprintf(define[3], sizeof define[3], "-DTMAX=%d", l->most_tiles);
     snprintf(define[4], sizeof define[4], "-DGRAD=%d", slopes);
     if (l->global) options[5] = "-DTILES_GLOBAL=1";
-    return gp_program_compiled(p, GP_WAY_BATCH + (key | class_of(l, slopes)), embed_device_batch_cu,
+    return gp_program_compiled(p, GP_FOR_BATCH + (key | class_of(l, slopes)), embed_device_batch_cu,
                                options, out);
 }
 

@@ -100,7 +100,7 @@ static enum gpm_status program_of(const struct kern *k, int dim, struct program 
     enum gpm_status st = gp_program_of(k, dim, &p);
     if (st) return st;
     out->layout = p->layout;
-    return gp_program_compiled(p, GP_WAY_LARGE, embed_device_large_cu, NULL, &out->p);
+    return gp_program_compiled(p, GP_FOR_LARGE, embed_device_large_cu, NULL, &out->p);
 }
 
 enum gpm_status gp_engine_choose(const struct gp *g, const struct gp_slot *s,

@@ -24,7 +24,8 @@
 #include "gp/way/gp_grid.h"
 #include "base/number.h"
 
-#include "gp/process/gp_int.h"
+#include "gp/process/gp_engine.h"
+#include "gp/process/gp_way.h"
 
 #include "base/mem.h"
 #include "numeric/la/toeplitz.h"
@@ -36,8 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST       24 /* points; smaller matrices are factored as fast */
-#define SPARSEST    8  /* grid points for each input: more are no grid */
+#define SPARSEST    8 /* grid points for each input: more are no grid */
 #define MAX_BORDER  2
 #define MAX_RANK    (12 + GRID_MAX_SPECIAL)
 #define MAX_COLUMNS (MAX_RANK + MAX_BORDER)
@@ -156,12 +156,6 @@ static void find_places(struct gp *g, struct gp_places *p) {
 const struct gp_places *gp_places(struct gp *g) {
     if (!g->places.known) find_places(g, &g->places);
     return &g->places;
-}
-
-static bool few_missing(struct gp *g) {
-    if (!(g->structured & GP_TOEPLITZ) || g->n < LEAST) return false;
-    const struct gp_places *p = gp_places(g);
-    return p->n && !p->repeats && p->n - g->n <= grid_most_special(g->n);
 }
 
 /* ---- what the kernel is made of ---- */
@@ -692,19 +686,29 @@ static enum gpm_status run(struct job *j, const struct gp_slopes *want, bool *do
     return GPM_OK;
 }
 
-bool gp_grid_first(struct gp *g) {
-    return g->n < GP_GRID_LEAST && few_missing(g);
-}
-
-enum gpm_status gp_grid_logml(struct gp *g, struct gp_slot *s, const struct gp_slopes *want,
-                              bool *done) {
-    *done = false;
-    if (!few_missing(g) || g->integrated || (g->nexact && s->noise > 0)) return GPM_OK;
-    struct job j = {.g = g, .s = s, .ops = vec_ops(), .n = g->places.n, .step = g->places.step};
+static enum gpm_status answer(struct gp_question *q, bool *done) {
+    struct gp *g = q->g;
+    struct job j = {.g = g, .s = q->s, .ops = vec_ops(), .n = g->places.n, .step = g->places.step};
     enum gpm_status st = GPM_OK;
-    if (sort_terms(&j, s->kern) && sort_points(&j)) st = run(&j, want, done);
+    if (sort_terms(&j, q->s->kern) && sort_points(&j)) st = run(&j, q->want, done);
     for (size_t i = 0; i < j.n_term; i++)
         if (j.term[i].planned) plan_release(&j.term[i].plan);
     mem_free(j.term);
     return st;
 }
+
+/* A missing point is a column more. Without a look at the kernel. */
+static double cost(struct gp_question *q) {
+    struct gp *g = q->g;
+    const struct gp_places *p = g->n < 3 ? NULL : gp_places(g);
+    q->why = "the inputs are no regular grid with few gaps";
+    if (!p || !p->n || p->repeats || p->n - g->n > grid_most_special(g->n)) return INFINITY;
+    q->why = "more inputs than are factored";
+    if (g->filtered && g->n > gp_exact_max(g)) return INFINITY;
+    double n = (double)p->n, gaps = n - (double)g->n;
+    return (q->want ? 3 : 1) * (2550 + n * (25 + n * (0.25 + 0.125 * gaps)));
+}
+
+const struct gp_way gp_way_toeplitz =
+    GP_WAY("Toeplitz", GP_EXACT, GP_DOES_VALUE | GP_DOES_SLOPES | GP_DOES_COLUMNS | GP_DOES_WEIGHTS,
+           GP_TOEPLITZ);

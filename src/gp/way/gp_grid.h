@@ -41,15 +41,4 @@ struct gp_slopes {
     double weight;
     double *dkern, *dmean, *dnoise; /* dmean, dnoise may be NULL */
 };
-
-/* Below so many points no filter is as fast (gp_states.c). */
-#define GP_GRID_LEAST 700
-/* Do the inputs fit, and are they that few? */
-bool gp_grid_first(struct gp *g);
-
-/* Sets s->logml and, when want is not NULL, the slopes. *done is false when inputs or kernel do not
- * fit, or the matrix is too ill-conditioned for these recursions: the caller then goes the next
- * way. */
-GPM_MUST_USE enum gpm_status gp_grid_logml(struct gp *g, struct gp_slot *s,
-                                           const struct gp_slopes *want, bool *done);
 #endif

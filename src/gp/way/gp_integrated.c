@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The mean and the scale integrated out, and the posterior at one point; formulas in gp.h. */
 #include "gp/process/gp_engine.h"
+#include "gp/process/gp_way.h"
 
 #include "base/mem.h"
 #include "numeric/la/blas.h"
@@ -116,8 +117,8 @@ static enum gpm_status make_view(struct gp *g, struct gp_slot *s) {
 /* The prior's mean at x and what the integrated one adds; everything is ready then. */
 static enum gpm_status begin_point(struct gp *g, struct gp_slot *s, const double *x, double *mean) {
     struct kern_pts at = {.x = x, .n = 1, .ld = 1, .dim = g->dim};
-    if (gp_approximates(g)) return GPM_E_LIMIT;
-    enum gpm_status st = gp_slot_solve(g, s);
+    enum gpm_status st = gp_factor_allowed(g);
+    if (!st) st = gp_slot_solve(g, s);
     if (!st) st = make_view(g, s);
     if (!st) st = mean_eval(s->mean, at, mean);
     if (!st && g->integrated) *mean += s->mu;

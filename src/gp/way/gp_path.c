@@ -8,6 +8,7 @@
 #include "gp/way/gp_path.h"
 
 #include "gp/process/gp_engine.h"
+#include "gp/process/gp_way.h"
 #include "gp/kernel/kern_tree.h"
 #include "gp/kernel/kern_leaf.h"
 
@@ -261,7 +262,8 @@ enum gpm_status gp_path_new(struct gp *g, size_t features, struct rng *rng, stru
     p->dim = g->dim;
     p->kern = gp_without_white(gp_kern(g), &white);
     p->mean = mean_ref(gp_mean(g));
-    enum gpm_status st = gp_approximates(g) ? GPM_E_LIMIT : gp_slot_solve(g, s);
+    enum gpm_status st = gp_factor_allowed(g);
+    if (!st) st = gp_slot_solve(g, s);
     if (!st) st = gp_slot_residual(g, s);
     if (!st && g->integrated & GP_SCALE) {
         double dof = gp_dof(g);

@@ -3,6 +3,7 @@
 #include "gp/way/gp_states.h"
 
 #include "gp/process/gp_engine.h"
+#include "gp/process/gp_way.h"
 
 #include "base/mem.h"
 
@@ -12,23 +13,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From so many points on the filters are faster than the other exact ways (bench/run states):
- * Chandrasekhar's, with the guard's run of the Kalman filter over the first events, than Toeplitz
- * (GP_GRID_LEAST, with so many more for each state; values lie a third below, gradients above) and
- * than a dense factor; elsewhere the Kalman filter than a dense factor, with so many more for each
- * state, or for so many columns that are harmonics. */
-#define GRID_STATE     35
-#define GRID_DENSE     300
-#define GRID_SEVERAL   2000 /* either with regressors of other columns, each a vector more */
-#define KALMAN_LEAST   60
-#define KALMAN_STATE   13
-#define KALMAN_COLUMNS 2
-#define SE_NOISE       0.03
-/* Where filters serve or nothing does (gp_set_filtered) they serve as long as they are fast: n d^2
- * is what the Kalman filter takes, and with Chandrasekhar's the predictions. */
-#define STATES_ANY  32
-#define GRID_WORK   1e8
-#define KALMAN_WORK 1e7
+/* SE's form serves where the noise is at least this part of its amplitude. */
+#define SE_NOISE 0.03
+
+/* ---- costs ---- */
+
+/* An event by the Kalman filter with d states and c columns, and by Chandrasekhar's, whose guard
+ * takes the Kalman filter with all states over the first events. */
+static double kalman_event(double d, double c) {
+    return 80 + d * (70 + 2.8 * d) + 1.2 * c * c;
+}
+static double grid_event(double d, double c) {
+    return 130 + 4 * d + c * (20 + 2 * d);
+}
+enum { SETUP = 3000 };
+
+/* How many likelihoods a question costs. */
+static double runs_of(enum gp_asked asked, bool grid) {
+    static const double kalman[] = {1, 5, 4, 5};
+    return grid && asked == GP_SLOPES ? 6 : kalman[asked];
+}
+
+/* Where filters serve or nothing does (gp_set_filtered) they serve as long as they take a fraction
+ * of a second, or have few states. */
+static double bearable(double n) {
+    return fmax(4e7, n * kalman_event(32, 0));
+}
 
 /* ---- time order ---- */
 
@@ -119,18 +129,11 @@ static bool equal_shares(const struct gp *g) {
     return true;
 }
 
-/* Each missing value is a column more for Chandrasekhar's filter, O(d); with more columns than
- * states the Kalman filter, O(d^2), is as fast. */
-static bool few_gaps(const struct gp_places *p, size_t n, size_t d) {
-    size_t gaps = p->n - n;
-    return gaps <= GRID_ANY_SPECIAL || (gaps <= grid_most_special(n) && gaps <= d);
-}
-
-/* Chandrasekhar: regular, few gaps, nothing that depends on the time, processes that start have
- * done so and turn with no harmonics. */
+/* Chandrasekhar: regular, no more gaps than columns, nothing that depends on the time, processes
+ * that start have done so and turn with no harmonics. */
 static bool fits_grid(struct gp *g, const struct st_model *m) {
     const struct gp_places *p = gp_places(g);
-    if (!p->n || p->repeats || !few_gaps(p, g->n, m->d) || m->weighted || m->white_varies)
+    if (!p->n || p->repeats || p->n - g->n > GRID_MAX_SPECIAL || m->weighted || m->white_varies)
         return false;
     for (size_t i = 0; i < m->n_terms; i++) {
         const struct st_term *t = &m->term[i];
@@ -152,25 +155,6 @@ static bool exact_enough(const struct gp *g, size_t n, const struct st_model *m,
                 return false;
     }
     return true;
-}
-
-static bool long_enough(const struct gp *g, size_t n, const struct gp_series *e,
-                        enum gp_rival rival) {
-    const struct st_model *m = &e->m;
-    size_t d = e->grid ? m->d : m->d_steps + (m->d - m->d_steps) / KALMAN_COLUMNS;
-    if (g->filtered && n > gp_exact_max(g))
-        return d <= STATES_ANY ||
-               (double)n * (double)(d * d) <= (e->grid ? GRID_WORK : KALMAN_WORK);
-    if (n > GP_EXACT_MAX) return true;
-    if (!e->grid) return n > KALMAN_LEAST + KALMAN_STATE * d;
-    if (g->dim > 1) return n >= GRID_SEVERAL;
-    return n >= (rival == GP_BESIDE_GRID ? GP_GRID_LEAST + GRID_STATE * d : GRID_DENSE);
-}
-
-/* With more of them no filter is long_enough for n inputs. */
-static size_t most_states(const struct gp *g, size_t n) {
-    if (n >= GRID_DENSE || (g->filtered && n > gp_exact_max(g))) return ST_STATES_MAX;
-    return (n - KALMAN_LEAST - 1) / KALMAN_STATE * KALMAN_COLUMNS + KALMAN_COLUMNS - 1;
 }
 
 /* Of inputs with several columns: has every leaf one of them, and change operators the first? */
@@ -234,15 +218,15 @@ static double step_of(struct gp *g) {
     return g->n <= most && p->n ? p->step : 0;
 }
 
-enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, enum gp_asked asked, size_t more,
-                               enum gp_rival rival, struct gp_series *e, bool *done) {
+/* The model, and whether Chandrasekhar's filter fits; false: no filter serves. */
+bool gp_series_model(struct gp *g, struct gp_slot *s, bool data_alone, size_t more, size_t most,
+                     struct gp_series *e, const char **why) {
     memset(e, 0, sizeof *e);
-    *done = false;
-    if (!(g->structured & GP_FILTERS) || g->integrated || gp_approx_asked(g) ||
-        g->n + more <= KALMAN_LEAST || (g->dim > 1 && !on_single_columns(s->kern)))
-        return GPM_OK;
+    *why = "kernels of several columns that are no lines but in the first";
+    if (g->dim > 1 && !on_single_columns(s->kern)) return false;
     sort_times(g);
-    if (g->dim > 1 && times_repeat(g)) return GPM_OK;
+    *why = "several columns, and a time that is there twice";
+    if (g->dim > 1 && times_repeat(g)) return false;
     e->least = least_noise(g, s);
     double white = 0;
     struct kern *rest = gp_without_white(s->kern, &white); /* the harmonics see it as noise */
@@ -252,19 +236,20 @@ enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, enum gp_asked as
                              .last = g->n ? g->x[entry_at(&g->times, g->n - 1)] : 0,
                              .noise = e->least,
                              .n = power_of_two(g->n + more),
-                             .most = most_states(g, g->n + more),
-                             .step = asked == GP_OF_DATA ? step_of(g) : 0};
-    if (!st_model_init(&e->m, s->kern, &scope)) return GPM_OK;
+                             .most = most,
+                             .step = data_alone ? step_of(g) : 0};
+    *why = "the kernel has no form, or one with too many states";
+    if (!st_model_init(&e->m, s->kern, &scope)) return false;
     e->grid = fits_grid(g, &e->m);
-    if (!exact_enough(g, g->n + more, &e->m, e->least) || !long_enough(g, g->n + more, e, rival)) {
-        gp_series_release(e);
-        return GPM_OK;
-    }
+    *why = "the kernel's form is not exact, and the matrix not too large";
+    if (exact_enough(g, g->n + more, &e->m, e->least)) return true;
+    gp_series_release(e);
+    return false;
+}
+
+enum gpm_status gp_series_fill(struct gp *g, struct gp_slot *s, struct gp_series *e) {
     enum gpm_status st = gp_slot_residual(g, s);
-    if (!st) st = fill_events(g, s, e);
-    *done = !st;
-    if (st) gp_series_release(e);
-    return st;
+    return st ? st : fill_events(g, s, e);
 }
 
 void gp_series_release(struct gp_series *e) {
@@ -283,7 +268,7 @@ void gp_kept_release(struct gp_kept *k) {
     mem_free(k->run);
     mem_free(k->model);
     mem_free(k->state);
-    *k = (struct gp_kept){.asked = k->asked};
+    *k = (struct gp_kept){0};
 }
 
 /* 2 d log p = a'dK a - tr(K^-1 dK), a = K^-1 y, every entry of dK within `error`; |a|^2 is at most
@@ -298,9 +283,9 @@ static void set_answer(struct gp *g, struct gp_slot *s, const struct st_run *r) 
     s->kept.used = true;
     s->quad = r->quad;
     s->have_quad = true;
-    s->kept.states = r->m->d + r->m->n_columns;
-    snprintf(s->kept.label, sizeof s->kept.label, "state space (%zu state%s%s)", s->kept.states,
-             s->kept.states == 1 ? "" : "s", r->m->error > 0 ? ", SE by order 8" : "");
+    size_t states = r->m->d + r->m->n_columns;
+    snprintf(s->kept.label, sizeof s->kept.label, "state space (%zu state%s%s)", states,
+             states == 1 ? "" : "s", r->m->error > 0 ? ", SE by order 8" : "");
     s->method = s->kept.label;
 }
 
@@ -403,15 +388,77 @@ static enum gpm_status append(struct gp *g, struct gp_slot *s, bool *done) {
     return st;
 }
 
+/* ---- what it costs ---- */
+
+static double of_kalman(const struct st_model *m, double n) {
+    return n * kalman_event((double)m->d_steps, (double)(m->d - m->d_steps + m->n_columns));
+}
+
+/* With the guard's run; at points it is the Kalman filter that answers. */
+static double of_grid(struct gp *g, const struct gp_series *e, double n) {
+    const struct gp_places *p = gp_places(g);
+    double d = (double)e->m.d, c = (double)(e->m.n_columns + p->n - g->n);
+    return fmin(n, ST_GUARD_EVENTS) * kalman_event(d, (double)e->m.n_columns) +
+           n * grid_event(d, c);
+}
+
+void gp_series_drop(struct gp_question *q) {
+    if (!q->series) return;
+    gp_series_release(q->series);
+    mem_free(q->series);
+    q->series = NULL;
+}
+
+/* Data that grow cost what is new, from the second likelihood on. */
+static double cost(struct gp_question *q) {
+    struct gp *g = q->g;
+    const struct gp_slot *s = q->s;
+    bool alone = g->filtered && g->n > gp_exact_max(g);
+    bool grown = q->asked == GP_VALUE && s->counted && s->counted < g->n;
+    double n = (double)(g->n + q->xs.n), runs = runs_of(q->asked, false),
+           events = grown ? (double)(g->n - s->counted) : n;
+    q->why = "a draw of few points is a linear function of normals";
+    if (q->asked == GP_JOINT && q->xs.n <= GP_JOINT_MAX) return INFINITY;
+    if (grown && follows(g, &s->kept)) return events * of_kalman(s->kept.model, 1);
+    double least = SETUP + runs * events * fmin(kalman_event(1, 0), grid_event(1, 0)),
+           limit = alone ? fmin(q->below, runs * bearable(n)) : q->below;
+    if (least >= q->below) return least;
+    gp_series_drop(q);
+    struct gp_series e;
+    double event = (limit - SETUP) / (runs * events); /* so many states cost more */
+    double most = fmin(gp_places(g)->n ? event / 4 : sqrt(event), ST_STATES_MAX);
+    if (!gp_series_model(g, q->s, q->asked <= GP_SLOPES, q->asked == GP_JOINT ? q->xs.n : 0,
+                         (size_t)most, &e, &q->why))
+        return INFINITY;
+    double by_steps = runs * of_kalman(&e.m, events),
+           by_grid = runs_of(q->asked, true) * of_grid(g, &e, events);
+    e.grid = e.grid && q->asked <= GP_SLOPES && by_grid < by_steps;
+    e.rival = q->below;
+    double price = SETUP + (e.grid ? by_grid : by_steps);
+    q->why = "it would take too long";
+    if (!(price < limit)) {
+        gp_series_release(&e);
+        return alone ? INFINITY : price;
+    }
+    q->series = NEW(struct gp_series);
+    *q->series = e;
+    return price;
+}
+
+/* ---- the way ---- */
+
 static enum gpm_status run_series(struct gp *g, struct gp_slot *s, struct gp_series *e,
                                   const struct gp_slopes *want, bool *done) {
     struct st_run r;
     double *end = NULL;
     enum gpm_status st = GPM_OK;
+    *done = true;
     if (e->grid) st = st_run_guard(&e->m, &e->x, done);
     if (!st && !*done) { /* Chandrasekhar's filter would lose its digits */
         e->grid = false;
-        if (!long_enough(g, g->n, e, GP_BESIDE_FACTOR)) return GPM_OK;
+        if (runs_of(want ? GP_SLOPES : GP_VALUE, false) * of_kalman(&e->m, (double)e->x.n) >=
+            e->rival)
+            return GPM_OK;
     }
     if (!st) st = st_run_init(&r, &e->m, &e->x, e->grid ? ST_GRID : ST_STEPS);
     if (st) return st;
@@ -431,43 +478,24 @@ static enum gpm_status run_series(struct gp *g, struct gp_slot *s, struct gp_ser
     return st;
 }
 
-enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s, enum gp_rival rival,
-                                const struct gp_slopes *want, bool *done) {
-    struct gp_series e;
-    enum gpm_status st = GPM_OK;
-    *done = false;
-    if (!want) st = append(g, s, done);
+static enum gpm_status of_model(struct gp_question *q, bool *done) {
+    enum gpm_status st = q->want ? GPM_OK : append(q->g, q->s, done);
     if (st || *done) return st;
-    gp_kept_release(&s->kept);
-    st = gp_series_init(g, s, GP_OF_DATA, 0, rival, &e, done);
-    if (st || !*done) return st;
-    st = run_series(g, s, &e, want, done);
-    gp_series_release(&e);
-    return st;
+    gp_kept_release(&q->s->kept);
+    q->below = q->series ? q->below : INFINITY;
+    if (!q->series) (void)cost(q); /* what was kept was to be gone on with */
+    if (!q->series) return GPM_OK;
+    st = gp_series_fill(q->g, q->s, q->series);
+    return st ? st : run_series(q->g, q->s, q->series, q->want, done);
 }
 
-enum gpm_status gp_states_conditional(struct gp *g, enum gp_target target, const double *x,
-                                      const double *y, size_t n, double *logpdf, bool *done) {
-    struct gp_slot *s = gp_current(g), *t;
-    struct gp *all;
-    double before = 0;
-    *done = false;
-    if (g->dim != 1 || g->integrated || gp_approx_asked(g)) return GPM_OK;
-    enum gpm_status st = gp_copy(g, &all);
-    if (st) return st;
-    t = gp_current(all);
-    gp_slot_forget(t); /* a factor would be extended */
-    st = gp_add(all, target, x, y, n);
-    bool never = !st && gp_contradicts(all, t->noise);
-    if (never)
-        t->logml = -INFINITY, *done = true;
-    else if (!st)
-        st = gp_states_logml(all, t, GP_BESIDE_FACTOR, NULL, done);
-    if (!st && *done && g->n) {
-        st = gp_slot_logml(g, s);
-        before = s->logml;
-    }
-    *logpdf = *done && !st ? t->logml - before : 0;
-    gp_free(all);
-    return st;
+static enum gpm_status answer(struct gp_question *q, bool *done) {
+    if (q->asked == GP_POINTS) return gp_states_points(q, done);
+    return q->asked == GP_JOINT ? gp_states_draw(q, done) : of_model(q, done);
 }
+
+const struct gp_way gp_way_filters =
+    GP_WAY("filters", GP_EXACT,
+           GP_DOES_VALUE | GP_DOES_SLOPES | GP_DOES_POINTS | GP_DOES_COVARIANCE | GP_DOES_DRAWS |
+               GP_DOES_PARTS | GP_DOES_EXACT | GP_DOES_COLUMNS | GP_DOES_WEIGHTS,
+           GP_FILTERS);

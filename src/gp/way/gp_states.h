@@ -2,13 +2,11 @@
  *
  * A GP of one input (and of lines on further ones) by filters (states_run.h) instead of matrices:
  * O(n) likelihood, gradient, prediction, parts and draws; exact where every row of the kernel has a
- * form. Each function sets *done to false, and nothing else, when it does not serve: the caller
- * then goes the next way.
+ * form. A way of gp_way.h.
  *
  * Serves: one input column, or several of which all but the first (the time) have lines alone, no
  * time twice; kernels that are sums and products of rows with a form, lines, constants, white noise
- * and change operators; any noise, replicates, missing points; no integrated mean or scale, no
- * approximation asked for by name; more points than the dense way is as fast for.
+ * and change operators; any noise, replicates, missing points.
  * SE, whose form is not exact, only where matrices are not an option (above GP_EXACT_MAX inputs)
  * and the noise is at least SE_NOISE of its size, and then with an error that gp_approx_error
  * tells.
@@ -37,32 +35,10 @@ struct gp_kept {
     double lattice;      /* > 0: or a multiple of this (folded harmonics) */
     size_t n, room;      /* entries that are in it; that its harmonics are good for */
     unsigned long epoch;
-    size_t states;
-    size_t asked; /* predictions since the model was set */
     char label[72];
 };
 void gp_kept_release(struct gp_kept *k);
 
-/* What a filter is to be faster than: Toeplitz recursions, which it never is below GP_GRID_LEAST
- * points of a regular grid, or a dense factor. */
-enum gp_rival { GP_BESIDE_GRID, GP_BESIDE_FACTOR };
-
-/* Sets s->logml and, when want is not NULL, the slopes. */
-GPM_MUST_USE enum gpm_status gp_states_logml(struct gp *g, struct gp_slot *s, enum gp_rival rival,
-                                             const struct gp_slopes *want, bool *done);
-/* Posterior of the function, or of an additive part of it, at column-major points: as posterior()
- * of gp_predict.c, which calls it first. The mean function is not added for a part. */
-GPM_MUST_USE enum gpm_status gp_states_posterior(struct gp *g, const struct kern *part,
-                                                 struct kern_pts xs, double *mean, double *var,
-                                                 double *cov, size_t ld, bool *done);
-/* Joint draw of the function, with normals of a generator that z seeds: for more points than a
- * matrix of theirs is wanted for. */
-GPM_MUST_USE enum gpm_status gp_states_draw(struct gp *g, struct kern_pts xs, double extra,
-                                            const double *z, double *out, bool *done);
-/* Log density of many new pairs given the data: that of all less that of the data. */
-GPM_MUST_USE enum gpm_status gp_states_conditional(struct gp *g, enum gp_target target,
-                                                   const double *x, const double *y, size_t n,
-                                                   double *logpdf, bool *done);
 /* The points change: entries from `first` on are new, or (changed) others have changed, too. */
 void gp_timeline_changed(struct gp *g, size_t first, bool changed);
 void gp_timeline_release(struct gp *g);
@@ -71,9 +47,7 @@ void gp_timeline_release(struct gp *g);
 double gp_form_error(const struct st_run *r, double noise);
 
 /* ---- for the two files ---- */
-/* The model of a slot and its series, `more` events to be added; *done is false when it does not
- * serve. Asked about: the data alone, likelihood and slopes; or what lies between them, too. */
-enum gp_asked { GP_OF_DATA, GP_OF_ALL };
+struct gp_question;
 struct gp_series {
     struct st_model m;
     struct st_series x;
@@ -81,10 +55,16 @@ struct gp_series {
     size_t *entry; /* event -> entry, SIZE_MAX: none */
     size_t *place;
     double least; /* variance of a measurement */
-    bool grid;    /* Chandrasekhar's filter fits */
+    bool grid;    /* by Chandrasekhar's filter; at first: it fits */
+    double rival; /* what the way costs that would be taken instead */
 };
-GPM_MUST_USE enum gpm_status gp_series_init(struct gp *g, struct gp_slot *s, enum gp_asked asked,
-                                            size_t more, enum gp_rival rival, struct gp_series *e,
-                                            bool *done);
+/* The model of a slot with at most so many states, `more` events to be added; then its series. The
+ * data alone, likelihood and slopes; or what lies between them, too. False: no filter serves. */
+bool gp_series_model(struct gp *g, struct gp_slot *s, bool data_alone, size_t more, size_t most,
+                     struct gp_series *e, const char **why);
+GPM_MUST_USE enum gpm_status gp_series_fill(struct gp *g, struct gp_slot *s, struct gp_series *e);
 void gp_series_release(struct gp_series *e);
+/* POINTS and JOINT (gp_way.h), with the series that the question has. */
+GPM_MUST_USE enum gpm_status gp_states_points(struct gp_question *q, bool *done);
+GPM_MUST_USE enum gpm_status gp_states_draw(struct gp_question *q, bool *done);
 #endif

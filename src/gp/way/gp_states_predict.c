@@ -11,6 +11,7 @@
  * with itself.
  */
 #include "gp/way/gp_states.h"
+#include "gp/process/gp_way.h"
 #include "gp/process/gp_engine.h"
 
 #include "gp/process/gp_int.h"
@@ -109,17 +110,18 @@ static bool wants_white(const struct question *q) {
     return false;
 }
 
-static enum gpm_status ask(struct question *q, struct gp *g, const struct kern *part,
-                           struct kern_pts xs, size_t more, bool *done) {
+/* Takes the series of the question over. */
+static enum gpm_status ask(struct question *q, struct gp_question *of, bool *done) {
     memset(q, 0, sizeof *q);
-    q->g = g;
-    q->xs = xs;
+    q->g = of->g;
+    q->xs = of->xs;
     q->seen = SIZE_MAX;
-    enum gpm_status st =
-        gp_series_init(g, gp_current(g), GP_OF_ALL, more, GP_BESIDE_FACTOR, &q->e, done);
-    if (st || !*done) return st;
-    *done = match_terms(q, part);
-    return *done ? merge(q) : GPM_OK;
+    q->e = *of->series;
+    mem_free(of->series);
+    of->series = NULL;
+    enum gpm_status st = gp_series_fill(q->g, of->s, &q->e);
+    *done = !st && match_terms(q, of->part);
+    return *done ? merge(q) : st;
 }
 
 static void answer_release(struct question *q) {
@@ -274,28 +276,12 @@ static enum gpm_status answer(struct question *q, double *cov, size_t ld, bool *
     return st;
 }
 
-/* A factor is there, or will have been worth its while soon. */
-static bool factor_pays(struct gp *g, struct gp_slot *s) {
-    double n = (double)g->n, d = 1 + (double)s->kept.states;
-    if (s->have_factor) return true;
-    if (g->n > GP_EXACT_MAX || (g->filtered && g->n > gp_exact_max(g))) return false;
-    return (double)s->kept.asked++ * 60 * d * d > n * n;
-}
-
-enum gpm_status gp_states_posterior(struct gp *g, const struct kern *part, struct kern_pts xs,
-                                    double *mean, double *var, double *cov, size_t ld, bool *done) {
-    struct gp_slot *s = gp_current(g);
+enum gpm_status gp_states_points(struct gp_question *of, bool *done) {
     struct question q;
-    *done = false;
-    if (gp_approx_asked(g) || factor_pays(g, s)) return GPM_OK;
-    enum gpm_status st = ask(&q, g, part, xs, 0, done);
-    if (!st && *done && mean) st = mean_eval(part ? NULL : s->mean, xs, mean);
-    q.mean = mean;
-    q.var = var;
-    if (!st && *done) st = answer(&q, cov, ld, done);
-    for (size_t i = 0; i < xs.n && cov && *done && !st; i++)
-        if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
-    if (!st && *done) s->kept.states = q.e.m.d + q.e.m.n_columns;
+    enum gpm_status st = ask(&q, of, done);
+    q.mean = of->mean;
+    q.var = of->var;
+    if (!st && *done) st = answer(&q, of->cov, of->ld, done);
     answer_release(&q);
     return st;
 }
@@ -349,29 +335,28 @@ static void prior_path(struct question *q, struct rng *rng, double *x, double *t
 
 /* Durbin and Koopman (2002): a path of the prior with its measurements, plus what the difference to
  * the real ones says. */
-enum gpm_status gp_states_draw(struct gp *g, struct kern_pts xs, double extra, const double *z,
-                               double *out, bool *done) {
-    struct gp_slot *s = gp_current(g);
+enum gpm_status gp_states_draw(struct gp_question *of, bool *done) {
+    struct gp *g = of->g;
+    struct gp_slot *s = of->s;
     struct question q;
     struct rng rng;
-    uint64_t seed = hash_bytes(z, xs.n * sizeof *z, 11);
-    *done = false;
-    if (gp_approx_asked(g) || s->have_factor) return GPM_OK;
-    enum gpm_status st = ask(&q, g, NULL, xs, xs.n, done);
+    uint64_t seed = hash_bytes(of->z, of->xs.n * sizeof *of->z, 11);
+    double *out = of->out;
+    enum gpm_status st = ask(&q, of, done);
     double *f = NULL, *x = NULL;
     if (!st && *done && q.x.nz) *done = !q.e.m.white; /* equal inputs need not be neighbours */
     if (!st && *done) {
         f = mem_try_doubles(q.x.n);
         x = mem_try_doubles(3 * q.e.m.d + 3);
         if (!f || !x) st = GPM_E_NOMEM;
-        if (!st) st = mean_eval(s->mean, xs, out);
+        if (!st) st = mean_eval(s->mean, of->xs, out);
     }
     if (!st && *done) {
         rng_init(&rng, seed, 0, 23);
         prior_path(&q, &rng, x, x + q.e.m.d, f);
         for (size_t k = 0; k < q.x.n; k++) {
             size_t i = q.entry[k], p = q.point[k];
-            if (p != SIZE_MAX) out[p] += f[k] + sqrt(extra) * rng_normal(&rng);
+            if (p != SIZE_MAX) out[p] += f[k] + sqrt(of->extra) * rng_normal(&rng);
             if (i == SIZE_MAX) continue;
             double own = s->noise * sqrt(gp_share(g, i)) * rng_normal(&rng);
             ((double *)q.x.y)[k] -= f[k] + own;

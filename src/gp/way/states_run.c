@@ -11,7 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-#define GUARD_EVENTS    128
 #define GUARD_TOLERANCE 1e-10
 #define SUMS_TOLERANCE  1e-6 /* nats */
 #define PIECE_MIN       32
@@ -295,10 +294,10 @@ bool st_run_append(struct st_run *r, const struct st_series *more, double last, 
 
 enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool *ok) {
     struct st_run a = {0}, b = {0};
-    const double measured[GUARD_EVENTS] = {0}; /* Variances do not depend on the values; after a
+    const double measured[ST_GUARD_EVENTS] = {0}; /* Variances do not depend on the values; after a
                                                   missing value those of the two filters differ */
     struct st_series head = *x;
-    if (head.n > GUARD_EVENTS) head.n = GUARD_EVENTS;
+    if (head.n > ST_GUARD_EVENTS) head.n = ST_GUARD_EVENTS;
     head.y = measured;
     enum gpm_status st = st_run_init(&a, m, &head, ST_GRID);
     if (!st) st = st_run_init(&b, m, &head, ST_WHOLE);

@@ -124,6 +124,7 @@ bool st_run_append(struct st_run *r, const struct st_series *more, double last, 
 typedef void (*st_visit)(void *ctx, struct st_run *r, size_t k, const double *state);
 GPM_MUST_USE enum gpm_status st_run_back(struct st_run *r, bool slopes, double weight,
                                          st_visit visit, void *ctx);
+#define ST_GUARD_EVENTS 128
 /* Do the two filters agree at the beginning of the series? Chandrasekhar's loses digits without
  * notice if the prior variance is large compared with the noise. */
 GPM_MUST_USE enum gpm_status st_run_guard(struct st_model *m, const struct st_series *x, bool *ok);

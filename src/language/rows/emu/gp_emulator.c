@@ -163,7 +163,7 @@ static void *em_make(struct sp_call *c, int dim) {
     *e = (struct gp_em){.gp = g, .a = a.a, .b = a.b};
     if (!e->a) return e;
     gp_set_approx(g, GP_EXACT, 0); /* the quadratic form belongs to the exact matrix */
-    gp_set_structured(g, 0);
+    gp_set_ways(g, GP_FACTORS);
     return e;
 }
 
