@@ -181,6 +181,16 @@ def test_interrupt_ends_a_wait():
             out, err = p.communicate(timeout=20)
         finally: p.kill()
         assert p.returncode == -signal.SIGINT if args[0] == "run" else p.returncode == 1 and b"interrupted" in err, (args, p.returncode, err)
+    with open(at("wait.vnts"), "w") as f: f.write("assume x = normal(0, 1); infer sample(warmup=5, draws=10);")
+    for args in (["discover", "fifo"], ["discover", "fifo", "--out", "wait"], ["regress", "fifo"], ["run", "--data", "fifo", "wait.vnts"]):
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            p = subprocess.Popen([TOOL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=WORK.name)
+            try:
+                wait_for(lambda: waits(p.pid))
+                p.send_signal(sign)
+                out, err = p.communicate(timeout=20)
+            finally: p.kill()
+            assert p.returncode != 0 and (p.returncode == -sign or b"interrupted" in err), (args, p.returncode, err)
 
 
 def waits(pid):

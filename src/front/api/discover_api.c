@@ -152,11 +152,14 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
     return o->kernels ? discovery_kernels(o->kernels, &opt->factors, err) : GPM_OK;
 }
 
-static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k) {
+/* Reading may wait for a pipe; a search that is to be finished early ends in its own way. */
+static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k,
+                                     struct work_limits *limits) {
     struct discovery_options opt;
     enum gpm_status st = take_options(k, &opt, &d->err);
     struct series series;
     if (st == GPM_OK) st = series_read(&series, k->name, k->text, k->len, &opt.series, &d->err);
+    limits->stop = k->o.stop;
     if (st == GPM_OK && k->o.paper) return run_paper(d, &series, &opt, &k->o);
     if (st != GPM_OK) return st;
     if (k->o.keep) st = discovery_may_keep(&series, k->o.keep, &d->err);
@@ -180,11 +183,12 @@ static enum gpm_status run(gpm_discovery *d, const char *name, const char *text,
     if (call_begin(&d->err)) return GPM_E_NOMEM;
     struct kept_search k = asked(name, text, len, given);
     unsigned long shortages = mem_shortages();
-    struct work_limits limits = {
-        .stop = k.o.stop, .deadline = k.o.max_seconds > 0 ? clock_seconds() + k.o.max_seconds : 0};
+    struct work_limits limits = {.stop = k.o.stop ? k.o.stop : k.o.finish,
+                                 .deadline =
+                                     k.o.max_seconds > 0 ? clock_seconds() + k.o.max_seconds : 0};
     struct work_limits *before = work_set_limits(&limits);
     enum gpm_status st = kept_begin(&k, &d->err);
-    if (st == GPM_OK) st = search_series(d, &k);
+    if (st == GPM_OK) st = search_series(d, &k, &limits);
     work_set_limits(before);
     kept_end(&k, st);
     return all_had_memory(d, shortages, st);

@@ -100,9 +100,9 @@ static int run(int argc, char **argv) {
         return EXIT_FAILED;
     gpm_regression *r = gpm_regression_new();
     args.o.stop = stop_flag();
-    stop_on_signals(true);
     enum gpm_status st = gpm_regression_read(r, argv[0], &args.o);
     if (!st) st = new_rows(r);
+    stop_on_signals(true); /* after reading, which may wait for a pipe without end */
     if (!st) st = gpm_regression_run(r);
     int status = status_of(st);
     if (st)

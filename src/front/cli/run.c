@@ -178,10 +178,14 @@ enum gpm_status read_text(const char *path, struct buf *out) {
     return st;
 }
 
-enum gpm_status read_program(const char *path, struct buf *out) {
+static struct work_limits limits_of_reading(void) {
     double end = session_args.max_seconds > 0 ? clock_seconds() + session_args.max_seconds : 0;
-    struct work_limits limits = {.deadline = end, .max_memory = session_args.max_memory};
-    struct work_limits *before = work_set_limits(&limits);
+    return (struct work_limits){
+        .stop = stop_flag(), .deadline = end, .max_memory = session_args.max_memory};
+}
+
+enum gpm_status read_program(const char *path, struct buf *out) {
+    struct work_limits limits = limits_of_reading(), *before = work_set_limits(&limits);
     enum gpm_status st = read_text(path, out);
     work_set_limits(before);
     return st;
@@ -197,11 +201,12 @@ size_t data_name(const char *text) {
 
 enum gpm_status give_data(gpm_session *s, const char *text) {
     size_t n = data_name(text);
-    if (!n) return gpm_data_file(s, text);
+    struct work_limits limits = limits_of_reading(), *before = work_set_limits(&limits);
     struct buf json = BUF_INIT;
-    buf_printf(&json, "{\"%.*s\": %s}", (int)n, text, text + n + 1);
-    enum gpm_status st = gpm_data_json(s, json.data, json.len);
+    if (n) buf_printf(&json, "{\"%.*s\": %s}", (int)n, text, text + n + 1);
+    enum gpm_status st = n ? gpm_data_json(s, json.data, json.len) : gpm_data_file(s, text);
     buf_release(&json);
+    work_set_limits(before);
     return st;
 }
 
