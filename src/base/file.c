@@ -520,3 +520,11 @@ bool file_regular(const char *path) {
     struct stat sb;
     return stat(path, &sb) == 0 && S_ISREG(sb.st_mode);
 }
+
+bool file_is_free(const char *path, const void *data, size_t n) {
+    struct buf b = BUF_INIT;
+    bool is = !file_there(path) || (file_read(path, FILE_OURS, n, &b) == GPM_OK && b.len == n &&
+                                    (!n || !memcmp(b.data, data, n)));
+    buf_release(&b);
+    return is;
+}

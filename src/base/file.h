@@ -68,4 +68,6 @@ bool file_before(int fd, size_t end, void *out, size_t n);
 void file_remove(const char *path); /* a file of ours; may be missing */
 bool file_there(const char *path);
 bool file_regular(const char *path); /* also through links */
+/* There is no such file, or one with this content, as a save that was cut short leaves it. */
+bool file_is_free(const char *path, const void *data, size_t n);
 #endif

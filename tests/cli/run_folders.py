@@ -144,6 +144,12 @@ def check_moves(program, kept):
 
 def check_errors():
     assert "holds a run already" in run("run", at("small.vnts"), "--out", at("run"), status=2)
+    for name in ("chain-1.csv", "program.vnts"):  # of the user's, not of a run
+        os.makedirs(at("own"))
+        with open(at("own", name), "w") as f: f.write("mine\n")
+        assert "%s' would be written over; choose another folder" % name in run("run", at("small.vnts"), "--out", at("own"), status=2)
+        assert os.listdir(at("own")) == [name] and open(at("own", name)).read() == "mine\n"
+        shutil.rmtree(at("own"))
     broken = write("broken.vnts", "assume x = normal(0, 1); infer accumulate_dataset(2, collect(x)); sample 1 / \"a\";")
     run("run", broken, "--out", at("broken"), status=1)
     write("broken.vnts", "assume x = normal(0, 1); infer accumulate_dataset(2, collect(x));")

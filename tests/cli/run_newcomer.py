@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Files as banks, meters and offices give them, and mistakes of somebody who is new to the commands."""
-import datetime, json, os, random, subprocess, sys, tempfile
+import datetime, json, os, random, shutil, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 FAST = ("-k", "LIN PER WN", "-j", "1")
@@ -116,6 +116,16 @@ def check_places():
                        (["north.csv", "--column", "a", "-o", "program"], "'program' holds another run")):
         assert said in run("discover", *args, "-q", *FAST, status=2).stderr
     assert open("place/manifest.json").read() == kept and not os.path.exists("program/structures.json")
+    for name in ("data.csv", "draws.csv", "manifest.json"):  # of the user's, not of a run: the table itself, too
+        os.makedirs("own")
+        write("own/" + name, open("north.csv").read())
+        r = run("discover", "north.csv", "--column", "a", "-q", "--out", "own", *FAST, status=2)
+        assert "'own/%s' would be written over; choose another folder" % name in r.stderr, r.stderr
+        assert open("own/" + name).read() == open("north.csv").read()
+        shutil.rmtree("own")
+    os.makedirs("cut")  # a save that was cut short is saved again
+    shutil.copy("place/data.csv", "cut")
+    run("discover", "north.csv", "--column", "a", "-q", "-o", "cut", *FAST)
     write("north.csv", "t,a,b\n" + "".join("%d,%d,%d\n" % (i, i % 5, i) for i in range(30)))
     run("discover", "north.csv", "--column", "a", "-q", "-o", "place", *FAST)
     assert '"rows": 30' in open("place/manifest.json").read()

@@ -66,17 +66,21 @@ static void put_structures(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n]\n");
 }
 
-static void put_data(const struct discovery *d, struct buf *out) {
-    const struct regressors *r = &d->series.reg;
+static void put_series(const struct series *s, struct buf *out) {
+    const struct regressors *r = &s->reg;
     buf_puts(out, "x,y");
     for (int j = 0; j < r->n; j++) buf_printf(out, ",r%d", j + 1);
-    for (size_t i = 0; i < d->series.n; i++) {
+    for (size_t i = 0; i < s->n; i++) {
         double z[REGRESSORS_MAX];
-        if (r->n) (void)regressors_at(r, d->series.x[i], 0, z);
-        buf_printf(out, "\n%.17g,%.17g", d->series.x[i], d->series.y[i]);
+        if (r->n) (void)regressors_at(r, s->x[i], 0, z);
+        buf_printf(out, "\n%.17g,%.17g", s->x[i], s->y[i]);
         for (int j = 0; j < r->n; j++) buf_printf(out, ",%.17g", z[j]);
     }
     buf_putc(out, '\n');
+}
+
+static void put_data(const struct discovery *d, struct buf *out) {
+    put_series(&d->series, out);
 }
 
 static void put_chains(const struct discovery *d, struct buf *out) {
@@ -262,15 +266,16 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     buf_puts(out, "}\n");
 }
 
+static const struct {
+    const char *name;
+    void (*put)(const struct discovery *d, struct buf *out);
+} parts[] = {{"data.csv", put_data},
+             {"structures.json", put_structures},
+             {"chains.csv", put_chains},
+             {"draws.csv", put_draws},
+             {"manifest.json", put_manifest}};
+
 static enum gpm_status save_parts(const struct discovery *d, const char *dir, struct buf *err) {
-    static const struct {
-        const char *name;
-        void (*put)(const struct discovery *d, struct buf *out);
-    } parts[] = {{"data.csv", put_data},
-                 {"structures.json", put_structures},
-                 {"chains.csv", put_chains},
-                 {"draws.csv", put_draws},
-                 {"manifest.json", put_manifest}};
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < COUNT_OF(parts) && !st; i++) {
         struct buf path = BUF_INIT, text = BUF_INIT;
@@ -338,6 +343,24 @@ bool discovery_is_kept(const char *dir) {
     return kept;
 }
 
+/* A folder without a manifest keeps its own files; a save that was cut short left the data of this
+ * series, and then maybe more. */
+static enum gpm_status is_free(const struct series *s, const char *dir, struct buf *err) {
+    struct buf path = BUF_INIT, data = BUF_INIT;
+    put_series(s, &data);
+    buf_printf(&path, "%s/%s", dir, parts[0].name);
+    bool begun = file_there(path.data), is = file_is_free(path.data, data.data, data.len);
+    for (size_t i = 1; is && !begun && i < COUNT_OF(parts); i++) {
+        buf_reset(&path);
+        buf_printf(&path, "%s/%s", dir, parts[i].name);
+        is = !file_there(path.data);
+    }
+    if (!is) buf_printf(err, "'%s' would be written over; choose another folder", path.data);
+    buf_release(&path);
+    buf_release(&data);
+    return is ? GPM_OK : GPM_E_ARG;
+}
+
 enum gpm_status discovery_may_keep(const struct series *s, const char *dir, struct buf *err) {
     struct buf why = BUF_INIT;
     char hash[24];
@@ -353,6 +376,7 @@ enum gpm_status discovery_may_keep(const struct series *s, const char *dir, stru
         buf_printf(err, "'%s' holds another run%s%s%s%s; choose another folder, or remove that one",
                    dir, column ? ", of '" : "", column ? column : "", file ? "' of " : "",
                    file ? file : "");
+    if (!m && s) st = is_free(s, dir, err);
     json_decref(m);
     buf_release(&why);
     return st;

@@ -209,7 +209,22 @@ static bool copy_program(const char *dir, const char *program) {
     return good;
 }
 
-static bool may_create(const char *dir, const char *program) {
+/* A folder without a manifest keeps its own files; a run that was killed as it began left the
+ * program and chains without rows. */
+static bool is_free(const char *dir, const char *program, size_t chains) {
+    struct run_path path = run_path(dir, "program.vnts");
+    struct buf text = BUF_INIT;
+    if (file_there(path.text) && read_text(program, &text) != GPM_OK) return false;
+    bool is = file_is_free(path.text, text.data, text.len);
+    for (size_t i = 0; is && i < chains; i++) {
+        path = run_chain_path(dir, i);
+        is = file_is_free(path.text, NULL, 0);
+    }
+    buf_release(&text);
+    return is || complain(false, "'%s' would be written over; choose another folder", path.text);
+}
+
+static bool may_create(const char *dir, const char *program, size_t chains) {
     bool there = file_there(run_path(dir, "manifest.json").text);
     if (there && run_has_failed(dir)) /* what resume repeats ends as it did */
         return complain(false,
@@ -223,12 +238,13 @@ static bool may_create(const char *dir, const char *program) {
             dir);
     if (file_there(program) && !file_regular(program))
         return complain(false, "--out needs a program in a file, and '%s' is none", program);
-    if (file_folder(dir, FILE_GIVEN) == GPM_OK) return true;
+    if (file_folder(dir, FILE_GIVEN) == GPM_OK) return is_free(dir, program, chains);
     return complain(false, "cannot make the folder '%s': %s", dir, file_why());
 }
 
 bool run_folder_create(const char *dir, const char *program, const struct run_facts *facts) {
-    if (!may_create(dir, program) || !take_folder(dir)) return false;
+    size_t chains = (size_t)facts->chains;
+    if (!may_create(dir, program, chains) || !take_folder(dir)) return false;
     char *full = realpath(program, NULL), *folder = realpath(dir, NULL);
     run.facts = *facts;
     run.facts.program = full ? full : program;
@@ -236,7 +252,7 @@ bool run_folder_create(const char *dir, const char *program, const struct run_fa
     run.facts.version = gpm_version();
     explain("draws go to '%s'", dir);
     /* again: another process may have been faster */
-    if (may_create(dir, program) && copy_program(dir, program) && begin()) return true;
+    if (may_create(dir, program, chains) && copy_program(dir, program) && begin()) return true;
     return leave_folder();
 }
 
