@@ -45,8 +45,8 @@ struct gpm_discover_options {
     size_t horizon;                    /* forecast steps in reports; 0: by size */
     double level;                      /* of intervals, default .95 */
     double max_seconds;                /* 0: none */
-    bool paper;                        /* the paper's grammar and priors */
-    double paper_x, paper_y;           /* paper: multiply x; scale y to this sd (0: centre only) */
+    bool paper;                        /* refused: the paper's grammar is examples/paper.vnts */
+    double paper_x, paper_y;           /* not read */
     const char *date_format;           /* "%d/%m/%Y", "unix-ms", "number" ...; NULL: found */
     const char *missing;               /* cells that stand for missing values, by commas: "-999" */
     enum gpm_discover_decimal decimal; /* how the file writes decimals */

@@ -24,7 +24,7 @@ USUAL = {
     "memo": ["list", "SCRATCH/store.db"], "time": ["--store", "SCRATCH/times.db", "n=1", "--", "./one"], "devices": [], "help": ["run"],
     "draw": ["scene.json"], "lsp": [], "kernel": ["no-such-connection"], "reference": [], "completions": ["bash"]}
 # An option with others that it needs.
-BESIDE = {("discover", "x-scale"): ["--paper"], ("discover", "y-sd"): ["--paper"], ("time", "level"): ["--predict", "n=2"],
+BESIDE = {("time", "level"): ["--predict", "n=2"],
           ("run", "checkpoint"): ["--out", "SCRATCH/out"]}
 
 
@@ -92,7 +92,7 @@ def attempt(case):
 
 
 # Options that such a value fits.
-REALS = {"max-cost", "target", "min", "max", "x-scale", "y-sd", "width", "height", "missing", "every", "holdout", "max-time", "timeout",
+REALS = {"max-cost", "target", "min", "max", "width", "height", "missing", "every", "holdout", "max-time", "timeout",
          "claim", "level", "at", "quantiles", "time", "memory", "max-memory", "checkpoint"}
 
 

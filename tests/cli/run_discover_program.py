@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The program that `gpmem discover --program` prints is a program: `gpmem run` of it, with the same seed,
-gives the same structures with the same probabilities and errors to the last digit printed; that of --paper
-does so, too. The answers of prob in the language and of
+gives the same structures with the same probabilities and errors to the last digit printed. The answers of prob in the language and of
 `gpmem query` are the same numbers.
 
     run_discover_program.py GPMEM"""
@@ -107,49 +106,35 @@ def queries(folder):
         expect("draws '%s'" % q, abs(b["probability"] - c["probability"]) <= b["error"] + c["error"] + left, (b, c))
 
 
-def paper(folder):
-    write_series(os.path.join(folder, "short.csv"), 20, 4)
-    common = ("discover", "short.csv", "--column", "level", "--paper", "--y-sd", "5")
-    run(*common, "-q", "--json", "paper.json", cwd=folder)
-    with open(os.path.join(folder, "paper.json")) as f:
-        told = json.load(f)
-    exact = {s["struct"]: s["probability"] for s in told["structures"]}
-    with open(os.path.join(folder, "paper.vnts"), "w") as f:
-        f.write(run(*common, "-q", "--program", cwd=folder))
-    out = run("run", "--seed", "1", "paper.vnts", cwd=folder)
-    drawn = {}
-    for line in out.splitlines():
-        part = line.split(None, 3)
-        if len(part) == 4 and part[0][:2] in ("0.", "1."):
-            drawn[part[3]] = float(part[0])
-    distance = 0.5 * sum(abs(exact.get(k, 0) - drawn.get(k, 0)) for k in set(exact) | set(drawn))
-    top = max(exact, key=exact.get)
-    print("    --paper: distance %.3f; %s %.3f, drawn %.3f" % (distance, top, exact[top], drawn.get(top, 0)))
-    expect("--paper: the program gives the same again", distance < 0.01, (exact, drawn))
-    expect("--paper: not all on one structure", exact[top] < 0.95, exact)
-    evidences(folder, told["kernels"])
-
-
+PAPER = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "examples", "paper.vnts")
 BASE = {"LIN": "make_linear(theta_1)", "PER": "make_periodic(theta_2, theta_3, theta_4)",
         "SE": "make_squaredexp(theta_5, theta_6)", "WN": "make_noise(theta_7)"}
 
 
-def evidences(folder, kernels):
-    """log_evidence of the language, by gradients through the trace, against the learner's own evidences."""
-    with open(os.path.join(folder, "paper.vnts")) as f:
-        text = f.read()
-    head = text[:text.index("assume lin = ")]
-    once = [k for k in kernels if not k["rough"]]
-    once.sort(key=lambda k: -k["log_evidence"])
-    for k in once[:4]:
-        kernel = re.sub("[A-Z]+", lambda m: BASE[m.group()], k["kernel"])
+def paper(folder):
+    """The example: odds of structures that one kernel makes alone are those of their log_evidence by gradients through the trace."""
+    write_series(os.path.join(folder, "short.csv"), 20, 4)
+    with open(os.path.join(folder, "short.csv")) as f: lines = [line.rsplit(",", 1)[0] + "\n" for line in f]
+    with open(os.path.join(folder, "short.csv"), "w") as f: f.writelines(lines)
+    data = ("--data", 'file="short.csv"', "--data", "x_scale=1", "--data", "y_sd=5")
+    told = {}
+    for line in run("run", "--seed", "1", *data, PAPER, cwd=folder).splitlines():
+        part = line.split(None, 3)
+        if len(part) == 4 and part[0][:2] in ("0.", "1.") and part[2].isdigit(): told[part[3]] = (float(part[0]), float(part[1]))
+    expect("paper: not all on one structure", 0.05 < max(told.values())[0] < 0.95 and abs(sum(p for p, _ in told.values()) - 1) < 0.01, told)
+    text = open(PAPER).read()
+    head, odds = text[:text.index("assume lin = ")], []
+    # sums: each permutation gives the same kernel, so their prior is 1/2 for every + times that of the subset
+    for structure in sorted((s for s in told if "*" not in s), key=lambda s: -told[s][0])[:3]:
+        terms, p = structure.split(" + "), told[structure]
         with open(os.path.join(folder, "evidence.vnts"), "w") as f:
-            f.write(head + "assume f = make_gp(0, %s);\nobserve f(xs) = ys;\nlog_evidence(\"hyper-parameters\");\n" % kernel)
-        lines = [line for line in run("run", "evidence.vnts", cwd=folder).splitlines() if "log_evidence" in line]
+            f.write(head + "assume f = make_gp(0, %s);\nobserve f(xs) = ys;\nlog_evidence(\"hyper-parameters\");\n" % " + ".join(BASE[t] for t in terms))
+        lines = [line for line in run("run", *data, "evidence.vnts", cwd=folder).splitlines() if "log_evidence" in line]
         a = json.loads(lines[-1])[0]
-        error = math.hypot(a["error"], k["se"])
-        expect("evidence of %s: %.3f and %.3f, error %.3f" % (k["kernel"], a["log_evidence"], k["log_evidence"], error),
-               abs(a["log_evidence"] - k["log_evidence"]) < 5 * error and error < 0.3, a)
+        odds.append((structure, math.log(p[0]) - a["log_evidence"] + (len(terms) - 1) * math.log(2), math.hypot(a["error"], (p[1] + 5e-5) / p[0])))
+    expect("paper: some structures to compare", len(odds) >= 2, told)
+    for structure, value, error in odds[1:]:
+        expect("paper: odds of %s and %s" % (odds[0][0], structure), abs(value - odds[0][1]) < 5 * math.hypot(error, odds[0][2]) < 2.5, odds)
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ def test_all_run():
     names = sorted(n for n in os.listdir(os.path.join(ROOT, "examples")) if n.endswith(".vnts"))
     assert len(names) >= 5
     for name in names:
-        if name == "grammar.vnts": continue  # test_grammar
+        if name in ("grammar.vnts", "paper.vnts"): continue  # test_grammar, run_discover_program.py
         r = subprocess.run([TOOL, "run", "--allow-run", "examples/" + name], cwd=ROOT, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, timeout=120)
         assert r.returncode == 0, (name, r.stderr.decode())

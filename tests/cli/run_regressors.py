@@ -108,7 +108,7 @@ def check_refusals():
     word = write("word.csv", "t,y,z\n" + "".join("%d,%d,%s\n" % (i, i * i % 7, "x" if i == 4 else i % 3) for i in range(20)))
     for args, why in (((data, "--column", "sales", "--with", "prise", "--date-format", "%m.%Y"), "no column 'prise'"), ((flat, "--with", "z"), "constant"),
                       ((twice, "--with", "z"), "repeat"), ((word, "--with", "z"), ":6:"), ((flat, "--with", "t"), "beside being the time"),
-                      ((flat, "--with", "z", "--paper"), "full learner"), ((word, "--with", "z,z"), "twice")):
+                      ((flat, "--paper"), "examples/paper.vnts"), ((word, "--with", "z,z"), "twice")):
         err = run("discover", *args, status=2).stderr
         assert why in err, (args, err)
     gap = write("gap.csv", "t,y,z\n" + "".join("%d,%d,%s\n" % (i, i * i % 7, "" if i == 4 else i % 3) for i in range(20)))

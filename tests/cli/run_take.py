@@ -140,13 +140,6 @@ def check_index():
     assert rows[0]["values"] == 20 and "totals over 1w" in rows[0]["made"], rows
 
 
-def check_paper():
-    out = run("discover", "sales.csv", "--paper", "--take", "total", "--every", "week", "--json", "paper.json").stdout
-    assert "20 values; totals over 1w of" in out, out[:300]
-    data = json.load(open("paper.json"))["data"]
-    assert (data["taken"], data["every"]) == ("total", "1w"), data
-
-
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_totals()
@@ -155,5 +148,4 @@ with tempfile.TemporaryDirectory() as tmp:
     check_panel()
     check_beside()
     check_index()
-    check_paper()
     os.chdir("/")

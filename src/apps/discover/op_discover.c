@@ -85,12 +85,6 @@ static struct structure_model *posterior_new(void) {
     return m;
 }
 
-const struct posterior *structure_model_posterior(value v) {
-    struct structure_posterior *s = structure_posterior_of(v);
-    struct structure_model *m = s && s->ask == model_ask ? (struct structure_model *)s : NULL;
-    return m && m->d.post.search ? &m->d.post : NULL;
-}
-
 /* ---- the series ---- */
 
 static bool flag(const struct action *a, size_t i) {
@@ -198,8 +192,9 @@ static double written_step(const struct series *s) {
     return step;
 }
 
-/* On a grid in full precision likelihoods are those of Toeplitz matrices. */
-value series_pairs(const struct series *s) {
+/* Pairs of time and value. On a grid in full precision likelihoods are those of Toeplitz matrices.
+ */
+static value series_pairs(const struct series *s) {
     value v = value_array_new(s->n);
     double step = written_step(s);
     for (size_t i = 0; i < s->n; i++) {

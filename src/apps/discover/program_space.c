@@ -35,8 +35,8 @@ struct way {
 
 struct form {
     double key[FIT_KEYS];
-    double plain;         /* weight at a point in the order of evaluation */
-    char *text, *derived; /* simplified, and as it was written */
+    double plain; /* weight at a point in the order of evaluation */
+    char *text;   /* simplified */
     VEC(struct way) ways;
     struct evidence *e; /* borrowed; NULL: not fitted yet */
     size_t n_z;         /* parameters */
@@ -165,28 +165,11 @@ static struct density density(struct space *base, const struct evidence *e, int 
 }
 
 /* ---- which structure is this? ---- */
-/* The kernel without its numbers, which stand in brackets behind names: "LIN*(SE + WN)". */
-static void put_derived(const struct kern *k, struct buf *out) {
-    struct buf full = BUF_INIT;
-    kern_print(k, &full);
-    for (const char *p = full.data; *p; p++) {
-        if (*p == '(' && p > full.data && ascii_alnum(p[-1])) {
-            for (int depth = 1; depth && p[1]; p++) depth += (p[1] == '(') - (p[1] == ')');
-            continue;
-        }
-        if (*p != ' ' || (p[1] != '*' && p[-1] != '*')) buf_putc(out, *p);
-    }
-    buf_release(&full);
-}
 
-static void name_of(const struct program_space *s, struct trace *t, struct buf *out,
-                    struct buf *derived) {
+static void name_of(const struct program_space *s, struct trace *t, struct buf *out) {
     struct kern *k = kernel_of(query_kernel(t));
     struct node_set c;
-    if (k && kern_struct(k, out) == GPM_OK) {
-        put_derived(k, derived);
-        return;
-    }
+    if (k && kern_struct(k, out) == GPM_OK) return;
     if (structure_choices(&s->g, t, &c) != GPM_OK) return;
     for (size_t i = 0; i < c.n; i++)
         buf_printf(out, "%s%s", i ? " " : "", SHOW(node_value(c.at[i])));
@@ -275,7 +258,7 @@ static enum gpm_status plain_key(struct form *f) {
  * the state is impossible. */
 static enum gpm_status form_read(struct program_space *s, struct trace *t, struct form *f,
                                  struct way *way, bool *ok) {
-    struct buf name = BUF_INIT, derived = BUF_INIT;
+    struct buf name = BUF_INIT;
     struct node_set idle = {NULL, 0};
     double joint;
     bool random = false;
@@ -283,9 +266,8 @@ static enum gpm_status form_read(struct program_space *s, struct trace *t, struc
     enum gpm_status st = possible(s, t, &joint);
     *ok = st == GPM_OK && joint > -INFINITY;
     if (!*ok) return st;
-    name_of(s, t, &name, &derived);
+    name_of(s, t, &name);
     f->text = buf_take(&name);
-    f->derived = buf_take(&derived);
     st = open_parameters(s, t, &f->c, &idle);
     f->n_z = f->c.n_z;
     f->q = (struct conditional){.of = {&f->c, GPM_OK}};
@@ -307,7 +289,6 @@ static void form_free(struct form *f) {
     for (size_t i = 0; i < f->ways.n; i++) mem_free(f->ways.at[i].d.at);
     vec_release(&f->ways);
     mem_free(f->text);
-    mem_free(f->derived);
     mem_free(f->origin);
     mem_free(f->order);
     mem_free(f);
@@ -516,7 +497,6 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     e->id = id;
     e->item = f;
     e->text = mem_strdup(f->text);
-    e->derived = mem_strdup(f->derived);
     e->hash = hash_of(&f->ways.at[0].d);
     f->e = e;
     weigh_ways(f);
@@ -632,20 +612,5 @@ enum gpm_status program_space_draw(const struct posterior *p, struct rng *r, str
             *out = NULL;
         }
     }
-    return st;
-}
-
-enum gpm_status program_space_kernel(struct space *base, const struct evidence *e, const double *u,
-                                     struct kern **out) {
-    const struct program_space *s = own(base);
-    const struct form *f = e->item;
-    struct trace *t;
-    bool ok = false;
-    *out = NULL;
-    enum gpm_status st = state_of(s, &f->ways.at[0].d, &t);
-    if (st == GPM_OK && t) st = build_state(s, f, t, u, &ok);
-    struct kern *k = ok ? kernel_of(query_kernel(t)) : NULL;
-    if (k) *out = kern_ref(k);
-    if (t) trace_free(t);
     return st;
 }

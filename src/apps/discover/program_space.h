@@ -11,14 +11,7 @@
 #ifndef DISCOVER_PROGRAM_SPACE_H
 #define DISCOVER_PROGRAM_SPACE_H
 #include "apps/discover/posterior.h"
-#include "apps/discover/series.h"
 #include "inference/run/infer.h"
-
-/* The posterior behind the result of structure_model or structure_search (op_discover.c); NULL for
- * other values, or if not searched. */
-const struct posterior *structure_model_posterior(value v);
-
-value series_pairs(const struct series *s); /* an array of pairs of time and value */
 
 /* The space around the state of t, which is copied. */
 struct space *program_space_new(struct infer_state *x, struct trace *t, value structure,
@@ -28,8 +21,4 @@ void program_space_rest(struct space *s);
 /* A copy of the trace in a state drawn from the posterior. NULL: none could be built. */
 GPM_MUST_USE enum gpm_status program_space_draw(const struct posterior *p, struct rng *r,
                                                 struct trace **out);
-/* The kernel of a structure with parameters u of its evidence, or NULL. Owned. */
-struct kern;
-GPM_MUST_USE enum gpm_status program_space_kernel(struct space *s, const struct evidence *e,
-                                                  const double *u, struct kern **out);
 #endif

@@ -15,7 +15,6 @@ void evidence_free(struct evidence *e) {
     is_draws_release(&e->draws);
     if (e->item_free) e->item_free(e->item);
     mem_free(e->text);
-    mem_free(e->derived);
     mem_free(e);
 }
 
@@ -29,7 +28,7 @@ struct evidence *evidence_make(double log_prior) {
 
 /* ---- in a journal ---- */
 /* A new field must be written, or set by the reader. */
-PACK_SIZE(struct evidence, 544, "see computed_pack");
+PACK_SIZE(struct evidence, 536, "see computed_pack");
 
 /* Only the ranked starts; the others are no longer used. */
 static void starts_pack(struct pack *p, int d, struct fit_starts **open) {

@@ -26,10 +26,9 @@ struct evidence {
     /* The structure as its parameters make it look, where motifs are looked for; the caller's.
      * NULL: as its text. */
     char *(*seen)(const struct evidence *e);
-    char *derived;    /* as its program wrote it, before it was simplified; NULL: no other; owned */
-    uint64_t hash;    /* of the structure: its stream of random numbers */
-    double log_prior; /* of the structure, and of all that does not depend on its parameters */
-    double prior;     /* probability of the structure before the data; 0: the space does not say */
+    uint64_t hash;     /* of the structure: its stream of random numbers */
+    double log_prior;  /* of the structure, and of all that does not depend on its parameters */
+    double prior;      /* probability of the structure before the data; 0: the space does not say */
     double log_copies; /* log of the number of equal domains of which one is integrated over */
     struct proposal prop;
     double map;      /* log density at the best mode */

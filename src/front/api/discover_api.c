@@ -13,7 +13,6 @@
 #include "base/work.h"
 #include "apps/ask/ask.h"
 #include "apps/discover/charts.h"
-#include "apps/discover/paper.h"
 #include "apps/discover/panel.h"
 #include "apps/discover/report.h"
 #include "table/csv.h"
@@ -23,14 +22,12 @@
 struct gpm_discovery {
     struct discovery d;
     bool ready;
-    struct paper paper; /* of the paper's model */
-    bool paper_ready;
     HANDLE;
     double *levels; /* quantiles of forecasts */
     size_t n_levels, paths;
 };
 
-static const struct gpm_discover_options default_options = {.seed = 1, .level = 0.95, .paper_x = 1};
+static const struct gpm_discover_options default_options = {.seed = 1, .level = 0.95};
 
 void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size) {
     options_give(o, size, &default_options, sizeof default_options);
@@ -42,8 +39,7 @@ gpm_discovery *gpm_discover_new(void) {
 
 static void clear(gpm_discovery *d) {
     if (d->ready) discovery_release(&d->d);
-    if (d->paper_ready) paper_release(&d->paper);
-    d->ready = d->paper_ready = false;
+    d->ready = false;
     buf_reset(&d->err);
 }
 
@@ -61,30 +57,12 @@ const char *gpm_discover_error(gpm_discovery *d) {
 
 bool gpm_discover_settled(const gpm_discovery *d) {
     CALL_ALONE((gpm_discovery *)d, false);
-    return d->paper_ready ? d->paper.post->settled : d->ready && d->d.post.settled;
+    return d->ready && d->d.post.settled;
 }
 
 static enum gpm_status need_run(gpm_discovery *d) {
     enum gpm_status st = call_begin(&d->err);
-    if (st || d->ready) return st;
-    return buf_fail(&d->err, GPM_E_ARG, "%s",
-                    d->paper_ready ? "the paper's model has no forecast, report or folder; its "
-                                     "result is text, JSON and queries"
-                                   : "there is no run yet");
-}
-
-static enum gpm_status run_paper(gpm_discovery *d, struct series *series,
-                                 const struct discovery_options *opt,
-                                 const struct gpm_discover_options *o) {
-    struct paper_options p = {.x_scale = o->paper_x,
-                              .y_sd = o->paper_y,
-                              .seed = o->seed,
-                              .seconds = o->max_seconds,
-                              .stop = o->stop,
-                              .finish = o->finish};
-    enum gpm_status st = paper_run(&d->paper, series, &opt->series, &p, &d->err);
-    d->paper_ready = st == GPM_OK;
-    return st;
+    return st || d->ready ? st : buf_fail(&d->err, GPM_E_ARG, "there is no run yet");
 }
 
 /* What was left out for want of memory makes another answer: a run in which that happened failed.
@@ -147,8 +125,10 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
         return buf_fail(err, GPM_E_ARG, "there is no such choice of logarithms, or of decimals");
     if ((unsigned)o->take >= TAKES)
         return buf_fail(err, GPM_E_ARG, "there is nothing like that to take");
-    if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
-        return buf_fail(err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
+    if (o->paper)
+        return buf_fail(err, GPM_E_ARG,
+                        "the paper's grammar is a program: gpmem run examples/paper.vnts --data "
+                        "'file=\"FILE.csv\"' --data x_scale=1 --data y_sd=0");
     return o->kernels ? discovery_kernels(o->kernels, &opt->factors, err) : GPM_OK;
 }
 
@@ -160,7 +140,6 @@ static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k,
     struct series series;
     if (st == GPM_OK) st = series_read(&series, k->name, k->text, k->len, &opt.series, &d->err);
     limits->stop = k->o.stop;
-    if (st == GPM_OK && k->o.paper) return run_paper(d, &series, &opt, &k->o);
     if (st != GPM_OK) return st;
     if (k->o.keep) st = discovery_may_keep(&series, k->o.keep, &d->err);
     if (st == GPM_OK) st = kept_open(k, &d->err);
@@ -291,15 +270,6 @@ static enum doc_form document_form(enum gpm_discover_format f) {
 const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     CALL_ALONE(d, "");
     buf_reset(&d->out);
-    if (d->paper_ready) {
-        if (f == GPM_REPORT_JSON)
-            paper_json(&d->paper, &d->out);
-        else if (f == GPM_REPORT_PROGRAM)
-            paper_program(&d->paper, &d->out);
-        else
-            paper_text(&d->paper, &d->out);
-        return voice_text(&d->out);
-    }
     if (need_run(d) != GPM_OK) return "";
     unsigned long shortages = mem_shortages();
     switch (f) {
@@ -331,15 +301,12 @@ enum gpm_status gpm_discover_plot(gpm_discovery *d, const char *const *names, si
 
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
     CALL_ALONE(d, GPM_E_BUSY);
-    enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
+    enum gpm_status st = need_run(d);
     if (st != GPM_OK) return st;
     struct query_answer r = {0, 0, 0};
     struct arena a = {0};
     const char *reading = query;
-    if (d->paper_ready) /* its components have no functions here */
-        st = posterior_query(d->paper.post, query, &r, &d->err);
-    else
-        st = ask_discovery(&d->d, query, &r, &reading, &a, &d->err);
+    st = ask_discovery(&d->d, query, &r, &reading, &a, &d->err);
     buf_reset(&d->out);
     if (st == GPM_OK) buf_puts(&d->out, reading);
     arena_release(&a);
@@ -541,10 +508,8 @@ static void say_error(struct panel_member *m) {
 static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
     struct discovery_options opt;
     enum gpm_status st = take_options(k, &opt, &p->err);
-    if (st == GPM_OK && (k->o.paper || (!k->how.by && k->o.value_column)))
-        st = buf_fail(&p->err, GPM_E_ARG, "%s",
-                      k->o.paper ? "the paper's model is for one series"
-                                 : "a wide file has a series in every column: choose none");
+    if (st == GPM_OK && !k->how.by && k->o.value_column)
+        st = buf_fail(&p->err, GPM_E_ARG, "a wide file has a series in every column: choose none");
     if (st == GPM_OK) st = kept_open(k, &p->err);
     if (st != GPM_OK) return st;
     opt.journal = k->journal;

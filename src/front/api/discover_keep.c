@@ -107,19 +107,15 @@ static enum gpm_status read_file(struct kept_search *k, struct buf *err) {
     return GPM_OK;
 }
 
-static bool is_kept(const struct kept_search *k) {
-    return k->o.keep && !k->o.paper;
-}
-
 enum gpm_status kept_begin(struct kept_search *k, struct buf *err) {
     buf_init(&k->file);
-    if (!is_kept(k)) return k->name ? GPM_OK : buf_fail(err, GPM_E_ARG, "there is no series");
+    if (!k->o.keep) return k->name ? GPM_OK : buf_fail(err, GPM_E_ARG, "there is no series");
     return !k->name ? find_head(k, err) : k->text ? GPM_OK : read_file(k, err);
 }
 
 enum gpm_status kept_open(struct kept_search *k, struct buf *err) {
     struct pack p;
-    if (!is_kept(k)) return GPM_OK;
+    if (!k->o.keep) return GPM_OK;
     pack_begin_write(&p);
     pack_head(&p, k);
     enum gpm_status st = open_journal(k, &p, err);

@@ -22,8 +22,7 @@ static struct {
     bool strict, program, wide, independent, stopped;
     const char *by, *resume;
     struct text_list query;
-} args = {
-    .o = {.size = sizeof(struct gpm_discover_options), .seed = 1, .level = 0.95, .paper_x = 1}};
+} args = {.o = {.size = sizeof(struct gpm_discover_options), .seed = 1, .level = 0.95}};
 
 static bool write_report(const char *path, gpm_discovery *d, enum gpm_discover_format format) {
     const char *text = gpm_discover_report(d, format);
@@ -160,26 +159,16 @@ static int resume(void) {
 
 static int refuse_options(int argc) {
     if (args.by || args.wide) {
-        if (args.o.paper || args.file[MARKDOWN] || args.program || args.query.n ||
-            (args.by && args.wide))
+        if (args.file[MARKDOWN] || args.program || args.query.n || (args.by && args.wide))
             return complain(EXIT_USAGE,
                             "--by and --wide give text, JSON, HTML and folders (--out), "
                             "from which report, query and forecast work on each series");
     }
-    if (args.o.paper &&
-        (args.o.with_columns || args.o.smooth_columns || args.o.least || args.o.most))
-        return complain(EXIT_USAGE, "--with, --smooth, --min and --max belong to the full learner, "
-                                    "not to --paper");
-    if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0 ||
-                         args.o.backtest))
-        return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out, "
-                                    "--holdout and --backtest belong to the full learner");
     if (argc == 0 && !args.resume)
         return complain(EXIT_USAGE, "which series? `gpmem discover FILE.csv`, or --continue RUN");
-    if (args.resume &&
-        (argc || args.o.paper || args.o.holdout > 0 || args.o.backtest || args.by || args.wide))
-        return complain(EXIT_USAGE, "--continue RUN goes on with that run: no file, no --paper, "
-                                    "--by, --wide, --holdout or --backtest beside it");
+    if (args.resume && (argc || args.o.holdout > 0 || args.o.backtest || args.by || args.wide))
+        return complain(EXIT_USAGE, "--continue RUN goes on with that run: no file, no --by, "
+                                    "--wide, --holdout or --backtest beside it");
     return EXIT_FINE;
 }
 
@@ -263,11 +252,7 @@ static const struct option_row rows[] = {
      "go on with a search that was ended; with a finished run: more draws, longer chains",
      &args.resume},
     {"paper", 0, OPTION_FLAG, NULL,
-     "the paper's grammar and Gamma(5,1) priors, enumerated (text and JSON only)", &args.o.paper},
-    {"x-scale", 0, OPTION_REAL, "F", "--paper: multiply centred x by F (default 1)",
-     &args.o.paper_x},
-    {"y-sd", 0, OPTION_REAL, "S",
-     "--paper: scale y to this standard deviation (default: only centre)", &args.o.paper_y},
+     "says where the paper's grammar is: gpmem run examples/paper.vnts", &args.o.paper},
     {"query", 0, OPTION_LIST, "QUERY", "also answer this question; may be repeated", &args.query},
     {"strict", 0, OPTION_FLAG, NULL, "exit status 3 when the posterior has not settled",
      &args.strict},
