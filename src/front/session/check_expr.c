@@ -6,6 +6,8 @@
  */
 #include "front/session/check.h"
 #include "runtime/core/plain.h"
+#include "runtime/core/lookup.h"
+#include "runtime/core/call_form.h"
 
 #include <string.h>
 
@@ -98,7 +100,7 @@ static value look_global(struct checker *k, const struct ast *a) {
     const struct global *own = a->u.name.builtin ? NULL : check_global(&k->defined, name);
     struct define_slot *d =
         a->u.name.builtin || own ? NULL : map_get(&k->core->defines, MAP_PTR(name));
-    bool kept = a->u.name.inference && (own || (d && !d->library));
+    bool kept = core_own_definition(a, own || d, d && d->library);
     value v;
     if (!a->u.name.builtin && check_in_model(k) && !kept && from_model(k, name, &v)) return v;
     bool in_order = k->certain && !check_in_model(k);
@@ -329,14 +331,14 @@ static bool is_called(value op, const char *name) {
     return cls && !strcmp(cls->name, name);
 }
 
-static void look_args(struct checker *k, const struct ast *a, value op, const size_t *order,
-                      value *args) {
+static void look_args(struct checker *k, const struct ast *a, value op,
+                      const struct call_form *form, value *args) {
     bool runs = k->runs, elsewhere = is_called(op, "in_model");
     const struct sp_class *cls = proc_class(op, NULL);
     bool of_actions = cls && (infer_op_of(cls) || cls->special == SPECIAL_RUN);
     k->lent += elsewhere;
     for (size_t i = 0; i + 1 < a->n; i++) {
-        size_t at = order ? order[i] : i;
+        size_t at = call_place(form, i);
         k->runs =
             cls && cls->special == SPECIAL_RUN ? true : runs && of_actions && runs_it(args, i);
         args[at] = check_expr(k, a->kids[i + 1]);
@@ -356,33 +358,26 @@ static value look_later(struct checker *k, const struct ast *a, value op) {
 
 static value look_placed(struct checker *k, const struct ast *a, value op) {
     bool proc = op.tag == V_PROC;
-    size_t width = proc ? core_call_width(k->core, a, op) : a->n - 1, n = width;
+    struct call_form form = {.n = a->n - 1, .width = a->n - 1}, as_written = form;
     size_t before = k->diags->list.n;
-    value *args = NEW_ARRAY(value, width + 1), v;
-    size_t *order = NULL;
-    bool good = true;
-    for (size_t i = 0; i < width; i++) args[i] = ABSENT;
-    if (a->u.call.kw && proc) {
-        order = NEW_ARRAY(size_t, width + 1);
-        good = core_place_keywords(k->core, a, op, order, &n) == GPM_OK;
-        if (!good) check_settle(k, before);
+    bool good = !proc || call_form_of(k->core, a, op, &form) == GPM_OK;
+    if (!good) {
+        check_settle(k, before);
+        form = as_written;
     }
-    look_args(k, a, op, good ? order : NULL, args);
-    v = good ? apply(k, op, args, n, a->span) : guess_any();
-    for (size_t i = 0; i < width; i++) value_unref(args[i]);
+    value *args = NEW_ARRAY(value, form.width + 1), v;
+    for (size_t i = 0; i < form.width; i++) args[i] = ABSENT;
+    look_args(k, a, op, &form, args);
+    v = good ? apply(k, op, args, form.n, a->span) : guess_any();
+    for (size_t i = 0; i < form.width; i++) value_unref(args[i]);
     mem_free(args);
-    mem_free(order);
+    call_form_release(&form);
     return v;
 }
 
 static value look_call(struct checker *k, const struct ast *a) {
-    value op = check_expr(k, a->kids[0]), v;
-    enum sp_special which = op.tag == V_PROC ? core_special(op) : SPECIAL_NONE;
-    if (which == SPECIAL_MAP && a->n > 3 && !check_in_model(k)) {
-        struct cell *ascent =
-            map_get(&k->core->builtins, MAP_PTR(sym_cstr(k->core->syms, "gradient_ascent")));
-        value_set_take(&op, value_ref(ascent->val));
-    }
+    value op = call_operator(k->core, a, check_expr(k, a->kids[0]), check_in_model(k)), v;
+    enum sp_special which = core_special(op);
     if (which == SPECIAL_ENV)
         v = guess_any();
     else if (which == SPECIAL_ACTION)

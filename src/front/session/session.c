@@ -12,6 +12,8 @@
 #include "inference/run/progress.h"
 #include "language/rows/source/srcfn.h"
 #include "language/rows/protocol/sp_options.h"
+#include "runtime/core/lookup.h"
+#include "runtime/core/call_form.h"
 
 #include <stdlib.h>
 #include <string.h>

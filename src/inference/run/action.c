@@ -13,6 +13,8 @@
 #include "inference/run/profile.h"
 
 #include "language/rows/protocol/guess.h"
+#include "runtime/core/lookup.h"
+#include "runtime/core/call_form.h"
 
 static void action_release(struct box *b) {
     struct action *a = (struct action *)b;

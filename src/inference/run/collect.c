@@ -9,6 +9,7 @@
 #include "inference/hmc/sampler_stats.h"
 #include "numeric/special/special.h"
 #include "base/clock.h"
+#include "runtime/core/lookup.h"
 #include <math.h>
 
 /* An item may also be an operator that gives a value per particle, or a call of one: log_lik(),

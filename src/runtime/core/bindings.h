@@ -20,6 +20,7 @@ struct meaning {
     enum meaning_kind kind;
 };
 struct bindings {
+    uint64_t number; /* unique in the session, given when the machine first asks; 0: not yet */
     VEC(struct meaning) all;
     struct map at; /* name -> 1 + its index */
 };

@@ -6,6 +6,7 @@
 
 #include "runtime/core/plain.h"
 #include "language/rows/lib/lift.h"
+#include "runtime/core/lookup.h"
 #include <string.h>
 
 enum { KEPT = 8, MOST_OPS = 100000 };
@@ -299,17 +300,14 @@ static void look_around(struct compiler *c, value proc) {
     for (struct frame *f = clo ? clo->env : NULL; f; f = f->parent) vec_push(&c->around, f);
 }
 
-void compile_read(struct session_core *core, const struct ast *name, struct frame *f, value v) {
+void compile_read(struct session_core *core, const struct ast *name, const struct name_found *x) {
     struct compiler *c = core->compiler;
-    bool local = core_local(core->model, name, f) != NULL, outside = !local;
-    struct frame *from = local ? frame_up(f, name->u.name.depth) : NULL;
+    bool local = x->slot, outside = !local;
     if (name->u.name.builtin) return;
-    for (size_t i = 0; local && i < c->around.n; i++) outside |= c->around.at[i] == from;
-    if (!outside || has_mark(v)) return;
-    if (!local)
-        for (from = f; from && !from->made_with;) from = from->parent;
-    vec_push(&c->now->outer, ((struct outer){name, from, local, value_ref(v)}));
-    look_around(c, v);
+    for (size_t i = 0; local && i < c->around.n; i++) outside |= c->around.at[i] == x->from;
+    if (!outside || has_mark(*x->v)) return;
+    vec_push(&c->now->outer, ((struct outer){name, x->from, local, value_ref(*x->v)}));
+    look_around(c, *x->v);
 }
 
 static bool same_value(value a, value b) {

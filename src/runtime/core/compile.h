@@ -8,7 +8,7 @@
  * depend on an input) can be compiled without a second evaluator. */
 #ifndef CORE_COMPILE_H
 #define CORE_COMPILE_H
-#include "runtime/core/core.h"
+#include "runtime/core/lookup.h"
 #include "language/rows/protocol/numeric.h"
 
 /* The host's `numeric` (struct sp_host). */
@@ -20,7 +20,7 @@ void compile_release(struct session_core *core);
 /* Hooks of the evaluator while core->compiling. */
 bool compile_is_mark(value v);
 /* A name was read. The code is valid only while the procedure reads the same values. */
-void compile_read(struct session_core *core, const struct ast *name, struct frame *f, value v);
+void compile_read(struct session_core *core, const struct ast *name, const struct name_found *x);
 /* Application of a builtin; *handled false: the evaluator continues normally. */
 enum gpm_status compile_apply(struct session_core *core, value proc, const value *args, size_t n,
                               struct span at, value *out, bool *handled) GPM_MUST_USE;

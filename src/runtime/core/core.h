@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The session's core: everything shared by its evaluators, traces and operators. Builtins,
- * definitions, limits, hooks of the layers above; checks of calls, keyword arguments, code as
- * data. */
+ * definitions, limits, hooks of the layers above; code as data. */
 #ifndef CORE_CORE_H
 #define CORE_CORE_H
 #include "base/work.h"
@@ -80,6 +79,10 @@ struct session_core {
     VEC(value) library;        /* the prelude's definitions, in order */
     struct waypoints places;   /* the program's current places */
 };
+/* Of the model at work, or of the session. */
+static inline struct rng *core_rng(struct session_core *core) {
+    return core->model ? &core->model->rng : &core->rng;
+}
 static inline struct session_core *core_of_host(struct sp_host *h) {
     return (struct session_core *)((char *)h - offsetof(struct session_core, host));
 }
@@ -112,27 +115,6 @@ enum gpm_status core_parse(struct session_core *core, const char *name, const ch
                            size_t len, bool interactive, struct code **code,
                            struct ast **program) GPM_MUST_USE;
 struct cell *core_literal(struct session_core *core, const struct ast *a); /* value of a literal */
-/* The slot a name refers to; NULL: it is global. w: the model that asks, or NULL. Resolution has
- * decided by depth, except that the model's own names precede variables of the inference
- * program. */
-static inline bool core_is_global(struct world *w, const struct ast *name, struct frame *f) {
-    if (name->u.name.depth < 0 || name->u.name.builtin) return true;
-    if (!name->u.name.global_first || !w) return false;
-    const struct meaning *m = frame_meaning(f, name->u.name.sym);
-    return m ? m->kind != MEANS_VARIABLE : world_find(w, name->u.name.sym) != NULL;
-}
-static inline struct slot *core_local(struct world *w, const struct ast *name, struct frame *f) {
-    return core_is_global(w, name, f) ? NULL
-                                      : &frame_up(f, name->u.name.depth)->s[name->u.name.slot];
-}
-enum gpm_status core_early(struct session_core *core, const struct ast *name); /* slot->unset */
-/* The value of a global name in frame f, borrowed; NULL: unbound. *cell: the cell of a node of the
- * model or of a builtin. It is NULL for definitions and for names stored with a directive. */
-const value *core_global(struct session_core *core, struct world *w, const struct ast *name,
-                         struct frame *f, struct cell **cell);
-/* The error for an unbound name; `names` of the asking model are suggested first. */
-enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
-                             const char *const *names, size_t n);
 /* The row and state of a primitive procedure value; NULL for compound or memoized procedures and
  * for other values. */
 static inline const struct sp_class *proc_class(value op, void **state) {
@@ -140,11 +122,6 @@ static inline const struct sp_class *proc_class(value op, void **state) {
     if (p && state) *state = p->state ? p->state->data : NULL;
     return p ? p->cls : NULL;
 }
-/* Fills c for a primitive procedure and checks its arguments; the diagnostic is placed at `at`. */
-enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
-                                const value *args, size_t n, struct span at) GPM_MUST_USE;
-enum gpm_status core_check_args(struct session_core *core, struct sp_call *c, value op,
-                                struct span at) GPM_MUST_USE; /* c already filled */
 /* If st is an error, sets the place of the last diagnostic to `at`; returns st. */
 enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at);
 void core_init(struct session_core *core);
@@ -154,14 +131,6 @@ struct env_box {
     struct frame *frame; /* counted */
 };
 extern const struct box_class env_class;
-static inline enum sp_special core_special(value op) { /* of a builtin procedure */
-    const struct sp_class *cls = proc_class(op, NULL);
-    return cls ? cls->special : SPECIAL_NONE;
-}
-/* Makers of memoizers wrap their source function in mem, unless a store does that. Position of the
- * store argument, or one that no call has. */
-size_t core_store_position(value op);
-bool core_memoizes(value source, value store);
 /* Calls in tail position that replaced their caller. There may be any number; the first and last
  * ones are kept for messages, newest last. */
 enum { TAIL_FIRST = 2, TAIL_LAST = 4 };
@@ -191,12 +160,7 @@ enum gpm_status core_wrong_parts(struct session_core *core, value v, size_t n, s
 enum gpm_status core_truth(struct session_core *core, value v, struct span at,
                            bool *truth) GPM_MUST_USE;
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
-/* Number of argument positions of a call, gaps for keywords included. */
-size_t core_call_width(struct session_core *core, const struct ast *call, value op);
-/* Places keyword arguments: order[i] is the position of argument i in a call with *n positions.
- * Some positions may stay empty. */
-enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
-                                    size_t *order, size_t *n) GPM_MUST_USE;
+struct cell *core_builtin(struct session_core *core, const char *name);
 /* Syntax as data and back. The caller owns code made from data: code_unref(a->code). Its names are
  * resolved in the frames from `env` up. by_hand: for eval, where arrays or lists built by a program
  * are code, too. */
@@ -207,6 +171,7 @@ struct ast *core_code(struct session_core *core, value data, bool by_hand, struc
  * Owned. False: no splices, so it is a constant. */
 bool core_quote_splices(struct session_core *core, const struct ast *quote, struct frame *f,
                         value *out);
+bool core_quote_has_splices(const struct ast *quote);
 value env_value(struct frame *f);                /* an environment; the frame is counted */
 static inline struct frame *env_frame(value v) { /* borrowed; NULL: top level */
     return v.tag == V_ENV ? ((struct env_box *)v.u.box)->frame : NULL;

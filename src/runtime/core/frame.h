@@ -15,7 +15,7 @@ struct bindings;
 struct family;
 struct node;
 struct pure;
-struct pure_text;
+struct machine_text;
 struct session_core;
 struct trace;
 
@@ -40,7 +40,7 @@ struct code {
     struct arena arena;
     struct ast *root; /* the whole tree; NULL: parse error */
     VEC(struct cell *) literals;
-    VEC(struct pure_text *) texts; /* one per procedure (pure.h) */
+    VEC(struct machine_text *) texts; /* code of its procedures, expressions (machine.h) */
 };
 struct code *code_new(uint32_t unit);  /* one reference */
 struct code *code_ref(struct code *k); /* NULL stays NULL */
@@ -78,7 +78,14 @@ static inline struct frame *frame_up(struct frame *f, int depth) {
     while (depth-- > 0) f = f->parent;
     return f;
 }
-value slot_value(const struct slot *s); /* borrowed */
+/* A traced slot has the value of its node. An untraced slot has its own value; `node` may be a
+ * constant copy for the tracing evaluator. */
+static inline const value *slot_at(const struct slot *s) {
+    return s->node && !s->own ? &((const struct cell *)s->node)->val : &s->v;
+}
+static inline value slot_value(const struct slot *s) { /* borrowed */
+    return *slot_at(s);
+}
 /* The node of a slot. For a value, a constant is made and kept with the slot. */
 struct cell *slot_cell(struct slot *s);
 
@@ -87,7 +94,7 @@ struct closure {
     struct box box;
     const struct ast *lambda;
     struct frame *env; /* counted; NULL at the top level */
-    struct pure *pure; /* its code (pure.h); owned; NULL until first needed */
+    struct pure *pure; /* what is known of it (pure.h); owned; NULL until first needed */
 };
 extern const struct box_class closure_class;
 value closure_value(const struct ast *lambda, struct frame *env);

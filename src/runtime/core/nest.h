@@ -30,12 +30,11 @@ struct nest {
 static inline uint16_t nest_level(const struct session_core *core) {
     return core->nest ? (uint16_t)(core->nest->depth + 2) : 1;
 }
-/* Looks a name up while runs are nested; otherwise core_local and core_global do. w: the current
- * model, or NULL in the program of a run. *v: borrowed; NULL: unbound. *slot or *cell: where it was
- * found, the other NULL; both are NULL for definitions and for names of enclosing models. */
-enum gpm_status nest_find(struct session_core *core, struct world *w, const struct ast *name,
-                          struct frame *f, struct slot **slot, struct cell **cell,
-                          const value **v) GPM_MUST_USE;
+/* The model of this depth: w (the current one), or the model of an enclosing run. */
+struct world *nest_world(struct session_core *core, struct world *w, int depth);
+/* Reads a node of the enclosing model at `depth`, by this name. */
+enum gpm_status nest_read(struct session_core *core, int depth, struct cell *node,
+                          const struct ast *name) GPM_MUST_USE;
 /* The run whose model owns a memoized procedure; NULL if it belongs to no enclosing model. */
 struct nest *nest_of_memo(struct session_core *core, const struct memo_proc *m);
 /* Suspends a run while the enclosing model computes something for it. Between the two calls the

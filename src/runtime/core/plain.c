@@ -1,68 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The untraced evaluator: a walk over the resolved syntax tree with values in frames. It runs
- * inference programs, `define`s, and procedures that primitives call back (kernels written in the
- * language).
+ * Around the machine (machine.h), which runs inference programs, `define`s, and procedures that
+ * primitives call back (kernels written in the language): calls of what is no compound procedure,
+ * expressions that the frame around them decides about, blocks of actions.
  *
- * It mirrors eval.c and apply.c function for function; what differs is what they leave behind:
- * there nodes that can be taken out and put back, here values and nothing else. Two ways of use,
- * told apart by core->model: NULL, an inference program runs, draws from the session's generator,
- * and operators build actions; else a row of that trace calls a procedure of the model, which sees
- * the model's names, draws from the trace's generator, and reaches operators by run(...) alone,
- * whose argument is an inference program again (nest.h). */
+ * It mirrors eval.c and apply.c; what differs is what they leave behind: there nodes that can be
+ * taken out and put back, here values and nothing else. Two ways of use, told apart by core->model:
+ * NULL, an inference program runs, draws from the session's generator, and operators build actions;
+ * else a row of that trace calls a procedure of the model, which sees the model's names, draws from
+ * the trace's generator, and reaches operators by run(...) alone, whose argument is an inference
+ * program again (nest.h). */
 #include "runtime/core/plain.h"
+#include "runtime/core/call_form.h"
 #include "runtime/core/compile.h"
 #include "runtime/core/core_pack.h"
+#include "runtime/core/machine.h"
 #include "runtime/core/nest.h"
-
-enum { SMALL_ARGS = 8 };
-
-static enum gpm_status lookup_name(struct session_core *core, const struct ast *a, struct frame *f,
-                                   value *out) {
-    struct slot *s;
-    struct cell *cell;
-    const value *v = NULL;
-    if (core->nest) {
-        enum gpm_status st = nest_find(core, core->model, a, f, &s, &cell, &v);
-        if (st != GPM_OK) return st;
-    } else
-        s = core_local(core->model, a, f);
-    if (s && s->unset) return core_early(core, a);
-    value local = s ? slot_value(s) : NIL;
-    if (s)
-        v = &local;
-    else if (!core->nest)
-        v = core_global(core, core->model, a, f, &cell);
-    if (!v) return core_unbound(core, a->u.name.sym, a->span, NULL, 0);
-    if (core->compiling) compile_read(core, a, f, *v);
-    *out = value_ref(*v);
-    return GPM_OK;
-}
-
-/* The frame of a call: its parameters. It outlives the call when a closure made in it does.
- * Collections happen here, where every frame in use is counted by somebody. */
-static enum gpm_status enter_closure(struct session_core *core, struct closure *c,
-                                     const value *args, size_t n, struct span at,
-                                     struct frame **out) {
-    const struct ast *l = c->lambda;
-    if (n != l->u.lambda.n_params) return core_wrong_arity(core, l, n, at);
-    core_collect(core);
-    struct frame *f = *out = frame_new(core, c->env, n, l->u.lambda.params, l->code);
-    for (size_t i = 0; i < n; i++) f->s[i].v = value_ref(args[i]);
-    return GPM_OK;
-}
-
-static enum gpm_status apply_closure(struct session_core *core, struct closure *c,
-                                     const value *args, size_t n, struct span at, value *out) {
-    const struct ast *l = c->lambda;
-    struct frame *f;
-    enum gpm_status st = enter_closure(core, c, args, n, at, &f);
-    if (st != GPM_OK) return st;
-    st = plain_eval(core, l->kids[0], f, out);
-    frame_unref(f);
-    if (st != GPM_OK) core_tell_call(core, at, l->u.lambda.self);
-    return st;
-}
 
 /* A memoized procedure of a trace, called from outside it: what the trace has is read, what it
  * lacks is computed and not kept, for its table holds families only. */
@@ -124,7 +77,7 @@ static enum gpm_status apply_requesting(struct session_core *core, struct sp_cal
 }
 
 /* A reference to a node has the value the node has now. */
-static value deref(value v) {
+value plain_deref(value v) {
     if (v.tag != V_REF) return value_ref(v);
     struct cell *c = (struct cell *)v.u.ref->node;
     return value_ref(c ? c->val : v.u.ref->v);
@@ -164,14 +117,14 @@ enum gpm_status env_extend(struct session_core *core, const value *args, struct 
 }
 
 /* Builtins that are no functions of values: they reach the evaluator, the model or its actions.
- * SPECIAL_ENV and SPECIAL_ACTION look at the call itself and are done before it (eval_call). */
+ * SPECIAL_ENV and SPECIAL_ACTION look at the call itself and are done before it (call_form.h). */
 static enum gpm_status apply_special(struct session_core *core, enum sp_special which,
                                      const value *args, size_t n, struct span at, value *out,
                                      bool *handled) {
     *handled = true;
     switch (which) {
     case SPECIAL_REF: *out = value_ref_to(args[0], NULL); return GPM_OK;
-    case SPECIAL_DEREF: *out = deref(args[0]); return GPM_OK;
+    case SPECIAL_DEREF: *out = plain_deref(args[0]); return GPM_OK;
     case SPECIAL_MEM: *out = memo_value(args[0], 0); return GPM_OK;
     case SPECIAL_EVAL: return eval_data(core, args, n, at, out);
     case SPECIAL_EMPTY_ENV: *out = env_value(NULL); return GPM_OK;
@@ -193,7 +146,7 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     enum gpm_status st = core_poll(core, at);
     if (st != GPM_OK) return st;
     struct closure *clo = closure_of(proc);
-    if (clo) return apply_closure(core, clo, args, n, at, out);
+    if (clo) return machine_call(core, clo, args, n, at, out);
     struct memo_proc *memo = memo_of(proc);
     bool handled = false;
     if (core->compiling) st = compile_apply(core, proc, args, n, at, out, &handled);
@@ -205,7 +158,7 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
         *out = value_ref(proc); /* pass() is pass */
         return GPM_OK;
     }
-    struct sp_call c = {.rng = core->model ? &core->model->rng : &core->rng};
+    struct sp_call c = {.rng = core_rng(core)};
     st = core_check_call(core, &c, proc, args, n, at);
     if (st != GPM_OK) return st;
     st = apply_special(core, core_special(proc), args, n, at, out, &handled);
@@ -218,111 +171,23 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     return core_place(core, sp_simulate(&c, out), at);
 }
 
-static enum gpm_status eval_args(struct session_core *core, const struct ast *a, struct frame *f,
-                                 const size_t *order, value *args) {
-    for (size_t i = 0; i + 1 < a->n; i++) {
-        value v;
-        enum gpm_status st = plain_eval(core, a->kids[i + 1], f, &v);
-        if (st != GPM_OK) return st;
-        args[order ? order[i] : i] = v;
-    }
-    return GPM_OK;
-}
-
 /* run(a) in a procedure of a model that a row calls for its value. Such procedures are functions:
  * what the row depends on was found by reading them (node_close_over), and random numbers are those
  * of the model. */
-static enum gpm_status run_nested(struct session_core *core, const struct ast *a, struct frame *f,
-                                  value *out) {
+enum gpm_status plain_run_nested(struct session_core *core, const struct ast *a, struct frame *f,
+                                 value *out) {
     struct nest n = {.world = core->model,
                      .depth = (uint16_t)(nest_level(core) - 1),
                      .stream = rng_u64(&core->model->rng)};
     return core->run_nested(core, &n, a->kids[1], f, out);
 }
 
-/* Operator, operands, call. map with more than two arguments is an operator's old name; the source
- * function of a memoizer is wrapped in mem. Few operands stand on the C stack. A compound procedure
- * is not called but entered: *body is then what is to be evaluated in its frame *enter, in the
- * place of the call. */
-static enum gpm_status eval_call(struct session_core *core, const struct ast *a, struct frame *f,
-                                 const struct ast **body, struct frame **enter, value *out) {
-    size_t small_order[SMALL_ARGS], *order = NULL;
-    value op, small[SMALL_ARGS];
-    enum gpm_status st = plain_eval(core, a->kids[0], f, &op);
-    if (st != GPM_OK) return st;
-    enum sp_special which = core_special(op);
-    if (which == SPECIAL_RUN && core->model && a->n == 2 && !core->compiling) {
-        value_unref(op);
-        return run_nested(core, a, f, out);
-    }
-    if (which == SPECIAL_MAP && a->n > 3 && !core->model) {
-        struct cell *ascent =
-            map_get(&core->builtins, MAP_PTR(sym_cstr(core->syms, "gradient_ascent")));
-        value_set_take(&op, value_ref(ascent->val));
-    }
-    if (which == SPECIAL_ENV || which == SPECIAL_ACTION) {
-        value_unref(op);
-        if (which == SPECIAL_ACTION) return core->make_directive(core, a, f, out);
-        *out = env_value(f);
-        return GPM_OK;
-    }
-    size_t width = core_call_width(core, a, op), n = width;
-    value *args = width <= SMALL_ARGS ? small : NEW_ARRAY(value, width);
-    for (size_t i = 0; i < width; i++) args[i] = ABSENT;
-    if (a->u.call.kw) {
-        order = width <= SMALL_ARGS ? small_order : NEW_ARRAY(size_t, width);
-        st = core_place_keywords(core, a, op, order, &n);
-    }
-    if (st == GPM_OK) st = eval_args(core, a, f, order, args);
-    size_t store = which == SPECIAL_GPMEM ? core_store_position(op) : 0;
-    if (st == GPM_OK && which == SPECIAL_GPMEM && n &&
-        core_memoizes(args[0], store < n ? args[store] : ABSENT))
-        value_set_take(&args[0], memo_value(args[0], 0));
-    struct closure *c = closure_of(op);
-    if (st == GPM_OK && c) {
-        *body = c->lambda;
-        st = core_poll(core, a->span);
-        if (st == GPM_OK) st = enter_closure(core, c, args, n, a->span, enter);
-    } else if (st == GPM_OK)
-        st = plain_apply(core, op, args, n, a->span, out);
-    for (size_t i = 0; i < width; i++) value_unref(args[i]);
-    value_unref(op);
-    if (args != small) mem_free(args);
-    if (order != small_order) mem_free(order);
-    return st;
-}
-
-static enum gpm_status take_apart(struct session_core *core, const struct ast *let, value v,
-                                  struct frame *f) {
-    value item;
-    size_t n, want = let->u.bind.n_names;
-    if (!seq_length(v, &n) || n != want) return core_wrong_parts(core, v, want, let->kids[0]->span);
-    for (size_t i = 0; i < n && seq_get(v, i, &item); i++) {
-        value_set_take(&f->s[let->u.bind.slot + i].v, deref(item));
-        value_unref(item);
-    }
-    return GPM_OK;
-}
-
-/* A slot of letrec that is read before its turn is an error (`unset`); procedures may mention it
- * freely, since they read it when they are called. */
+/* The machine keeps the names of a let form in the frame that is given. */
 enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct frame *f) {
-    struct slot *to = &f->s[s->u.bind.slot];
-    bool rec = s->kind == AST_LETREC;
-    for (uint32_t i = 0; i < s->n; i++) to[i].unset = rec;
-    for (uint32_t i = 0; i < s->n; i++) {
-        value v;
-        enum gpm_status st = plain_eval(core, s->kids[i], f, &v);
-        if (st != GPM_OK) return st;
-        if (!rec && s->u.bind.n_names > 1) {
-            st = take_apart(core, s, v, f);
-            value_unref(v);
-            return st;
-        }
-        value_set_take(&to[i].v, v);
-        to[i].unset = false;
-    }
-    return GPM_OK;
+    value v;
+    enum gpm_status st = machine_eval(core, s, f, &v);
+    if (st == GPM_OK) value_unref(v);
+    return st;
 }
 
 /* Where a block of actions stands: before statement i, or in the action that it gave. */
@@ -392,49 +257,6 @@ enum gpm_status plain_block(struct session_core *core, const struct ast *a, stru
     return st;
 }
 
-/* A condition that is not known while a procedure is compiled. */
-static enum gpm_status eval_both(struct session_core *core, const struct ast *a, struct frame *f,
-                                 value condition_taken, value *out) {
-    value yes = NIL, no = NIL;
-    enum gpm_status st = plain_eval(core, a->kids[1], f, &yes);
-    if (st == GPM_OK) st = plain_eval(core, a->kids[2], f, &no);
-    if (st == GPM_OK) st = compile_select(core, condition_taken, yes, no, a->span, out);
-    value_unref(yes);
-    value_unref(no);
-    value_unref(condition_taken);
-    return st;
-}
-
-/* *branch: to be evaluated in the place of the `if`; NULL: *out is its value. */
-static enum gpm_status eval_if(struct session_core *core, const struct ast *a, struct frame *f,
-                               const struct ast **branch, value *out) {
-    value c;
-    bool truth = false;
-    enum gpm_status st = plain_eval(core, a->kids[0], f, &c);
-    *branch = NULL;
-    if (st != GPM_OK) return st;
-    if (core->compiling && compile_is_mark(c)) return eval_both(core, a, f, c, out);
-    st = core_truth(core, c, a->kids[0]->span, &truth);
-    value_unref(c);
-    *branch = a->kids[truth ? 1 : 2];
-    return st;
-}
-
-/* The let forms of a block that is no block of actions, in a frame of their own (*enter; NULL: it
- * has none); *last: what is to be evaluated in it in the place of the block. */
-static enum gpm_status enter_block(struct session_core *core, const struct ast *a, struct frame *f,
-                                   const struct ast **last, struct frame **enter) {
-    uint32_t n = a->u.block.n_slots;
-    struct frame *inner = n ? frame_new(core, f, n, a->u.block.slot_names, a->code) : frame_ref(f);
-    enum gpm_status st = GPM_OK;
-    for (uint32_t i = 0; i + 1 < a->n && st == GPM_OK; i++) st = plain_let(core, a->kids[i], inner);
-    *last = a->kids[a->n - 1];
-    *enter = inner;
-    if (st == GPM_OK) return st;
-    frame_unref(inner);
-    return st;
-}
-
 /* The $-parts of a model expression, evaluated now, into a frame of their own that the expression
  * reads when it is traced. */
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
@@ -464,9 +286,8 @@ static enum gpm_status eval_quasi(struct session_core *core, const struct ast *a
     return GPM_OK;
 }
 
-/* Whatever is evaluated without going on elsewhere. */
-static enum gpm_status eval_leaf(struct session_core *core, const struct ast *a, struct frame *f,
-                                 value *out) {
+enum gpm_status plain_leaf(struct session_core *core, const struct ast *a, struct frame *f,
+                           value *out) {
     switch (a->kind) {
     case AST_NUMBER:
     case AST_ATOM:
@@ -475,7 +296,7 @@ static enum gpm_status eval_leaf(struct session_core *core, const struct ast *a,
     case AST_QUOTE:
         if (!core_quote_splices(core, a, f, out)) *out = value_ref(core_literal(core, a)->val);
         return GPM_OK;
-    case AST_NAME: return lookup_name(core, a, f, out);
+    case AST_NAME: return machine_read(core, a, f, 0, out);
     case AST_LAMBDA: *out = closure_value(a, f); return GPM_OK;
     case AST_QUASI: return eval_quasi(core, a, f, out);
     case AST_UNQUOTE:
@@ -496,45 +317,18 @@ static enum gpm_status eval_leaf(struct session_core *core, const struct ast *a,
     }
 }
 
-/* What is left to do when the last thing is known (the branch of an `if`, the end of a block, a
- * call of a compound procedure) takes the place of what led there: loops written as recursion need
- * no stack. The frame that is left is dropped; what is remembered are calls, for messages. */
 enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
                            value *out) {
-    struct frame *held = NULL; /* f, where it is ours */
-    struct tail_calls calls = {0};
-    enum gpm_status st = GPM_OK;
-    while (a) {
-        const struct ast *next = NULL;
-        struct frame *enter = NULL;
-        bool call = false;
-        switch (a->kind) {
-        case AST_CALL:
-            st = eval_call(core, a, f, &next, &enter, out);
-            call = st == GPM_OK && enter;
-            if (call) tail_call(&calls, a->span, next->u.lambda.self);
-            next = call ? next->kids[0] : NULL;
-            break;
-        case AST_IF: st = eval_if(core, a, f, &next, out); break;
-        case AST_BLOCK:
-            if (a->u.block.action || !a->n)
-                st = eval_leaf(core, a, f, out);
-            else
-                st = enter_block(core, a, f, &next, &enter);
-            break;
-        case AST_TAG:
-        case AST_TAG_OUT: next = a->kids[a->n - 1]; break;
-        case AST_MODEL: next = a->kids[0]; break;
-        default: st = eval_leaf(core, a, f, out);
-        }
-        if (st != GPM_OK) break;
-        if (enter) {
-            frame_unref(held);
-            f = held = enter;
-        }
-        a = next;
+    switch (a->kind) {
+    case AST_BLOCK:
+        if (a->u.block.action || !a->n) return plain_leaf(core, a, f, out);
+        break;
+    case AST_CALL:
+    case AST_IF:
+    case AST_TAG:
+    case AST_TAG_OUT:
+    case AST_MODEL: break;
+    default: return plain_leaf(core, a, f, out);
     }
-    frame_unref(held);
-    if (st != GPM_OK) tail_calls_tell(core, &calls);
-    return st;
+    return machine_eval(core, a, f, out);
 }

@@ -8,7 +8,15 @@
 
 enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
                            value *out) GPM_MUST_USE;
-/* The log density of v as a value of the procedure (density.c). */
+/* What needs no code: a literal, a name, what the frame decides about. */
+enum gpm_status plain_leaf(struct session_core *core, const struct ast *a, struct frame *f,
+                           value *out) GPM_MUST_USE;
+/* run(a) in a procedure of a model that a row calls for its value. */
+enum gpm_status plain_run_nested(struct session_core *core, const struct ast *call, struct frame *f,
+                                 value *out) GPM_MUST_USE;
+/* A reference to a node has the value the node has now. */
+value plain_deref(value v);
+/* The log density of v as a value of the procedure. */
 enum gpm_status plain_density(struct session_core *core, value proc, const value *args, size_t n,
                               value v, struct span at, double *out) GPM_MUST_USE;
 enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,

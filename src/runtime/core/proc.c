@@ -90,12 +90,6 @@ void frames_free_all(struct session_core *core) {
     }
 }
 
-/* A traced slot has the value of its node. An untraced slot has its own value; `node` may be a
- * constant copy for the tracing evaluator. */
-value slot_value(const struct slot *s) {
-    return s->node && !s->own ? ((struct cell *)s->node)->val : s->v;
-}
-
 struct cell *slot_cell(struct slot *s) {
     if (!s->node) {
         s->own = true;

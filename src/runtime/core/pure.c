@@ -1,197 +1,100 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Linking pure procedures; see pure.h. */
-#include "runtime/core/pure_code.h"
+ * Which procedures are pure; see pure.h. */
+#include "runtime/core/pure.h"
 
+#include "runtime/core/machine.h"
 #include "runtime/core/plain.h"
+
 #include <string.h>
 
-static void unlink_names(struct pure *p) {
-    for (size_t i = 0; p->linked && i < p->x->names.n; i++) value_unref(p->bound[i].own.val);
-    p->linked = 0;
+/* What one name stands for. */
+struct bound {
+    struct cell *cell;      /* with its value: of a literal, a builtin, a slot, a node */
+    struct cell own;        /* of a definition of the program, which has none; counted */
+    struct closure *callee; /* called: a compound procedure, borrowed; NULL: a row */
+};
+struct pure {
+    struct closure *closure; /* that it belongs to */
+    const struct machine_text *x;
+    struct bound *bound; /* by name */
+    uint64_t found;      /* state of the names when they were looked up; 0: they were not */
+    uint64_t judged;     /* the same, of the rest */
+    bool recursive;      /* it is pure and calls itself, directly or by way of others */
+    uint64_t visit;
+    bool *decides, *passes; /* by register */
+    VEC(struct cell *) reads;
+};
+
+static void forget_names(struct pure *p) {
+    for (size_t i = 0; p->found && i < p->x->names.n; i++) value_unref(p->bound[i].own.val);
+    memset(p->bound, 0, p->x->names.n * sizeof *p->bound);
+    p->found = 0;
 }
 
 void pure_free(struct pure *p) {
     if (!p) return;
-    unlink_names(p);
+    forget_names(p);
     mem_free(p->bound);
-    mem_free(p->steps);
     mem_free(p->decides);
     vec_release(&p->reads);
     mem_free(p);
 }
 
 /* NULL: not pure by its text. */
-static struct pure *pure_get(struct closure *c) {
-    const struct pure_text *x = pure_text_of(c->lambda);
-    if (!x->ops.n) return NULL;
+static struct pure *pure_get(struct session_core *core, struct closure *c) {
+    const struct machine_text *x = machine_text_of(core, c->lambda);
+    if (!x->plain) return NULL;
     if (!c->pure) {
         struct pure *p = c->pure = NEW(struct pure);
         p->closure = c;
         p->x = x;
         p->bound = NEW_ARRAY(struct bound, x->names.n + 1);
-        p->steps = NEW_ARRAY(struct pure_step, x->ops.n);
         p->decides = NEW_ARRAY(bool, 2 * x->n_registers + 2);
         p->passes = p->decides + x->n_registers + 1;
     }
     return c->pure;
 }
 
-/* ---- linking ------------------------------------------------------------------------------ */
-
 /* As the tracing evaluator finds it (eval_name, eval_unquote); NULL: it would not, or not a
  * constant of it. */
 static struct cell *find(struct session_core *core, struct world *w, struct closure *c,
-                         const struct pure_name *k, struct cell *own) {
+                         const struct machine_name *k, struct cell *own) {
     const struct ast *a = k->a;
-    struct slot *s = NULL;
-    struct cell *cell;
+    struct name_found x;
     if (a->kind == AST_UNQUOTE) {
-        s = &frame_up(c->env, a->u.unquote.depth - k->inner)->s[a->u.unquote.slot];
+        struct slot *s = &frame_up(c->env, a->u.unquote.depth - k->inner)->s[a->u.unquote.slot];
         bool code = s->v.tag == V_SYM || (s->v.tag == V_ARRAY && (s->v.u.obj->flags & OBJ_CODE));
         return code && !a->u.unquote.constant ? NULL : slot_cell(s);
     }
     if (a->kind != AST_NAME) return core_literal(core, a);
-    if (!core_is_global(w, a, c->env)) {
-        s = &frame_up(c->env, a->u.name.depth - k->inner)->s[a->u.name.slot];
-        return s->unset ? NULL : slot_cell(s);
-    }
-    const value *v = core_global(core, w, a, c->env, &cell);
-    if (v && !cell) {
-        own->val = value_ref(*v);
-        return own;
-    }
-    return v ? cell : NULL;
+    if (core_find(core, w, a, c->env, k->inner, &x) != GPM_OK || !x.v) return NULL;
+    if (x.slot) return x.slot->unset ? NULL : slot_cell(x.slot);
+    if (x.cell) return x.cell;
+    own->val = value_ref(*x.v);
+    return own;
 }
 
-static bool is_plain_row(const struct sp_class *cls) {
-    unsigned not = SP_RANDOM | SP_MAKER | SP_CALLS | SP_NO_MODEL_EFFECT | SP_INFERENCE_ONLY;
-    return cls && cls->simulate && !cls->request && !cls->special && !(cls->flags & not ) &&
-           cls->code != SP_CODE_ASSESS;
-}
-
-static bool link_callee(struct bound *b) {
+static bool find_callee(struct session_core *core, struct bound *b) {
     value f = b->cell->val;
     b->callee = closure_of(f);
-    b->cls = b->callee ? NULL : proc_class(f, NULL);
     if (b->cell->kind) return false; /* another procedure may stand there tomorrow */
-    if (b->callee) return pure_get(b->callee) != NULL;
-    if (!is_plain_row(b->cls) || sp_made_of(f)) return false;
-    const struct sp_sig *sig = sp_proc_of(f)->sig;
-    if (sig && sp_sig_takes_any(sig)) {
-        b->fewest = (uint32_t)sig->n_min;
-        b->most = sig->n_max > UINT32_MAX ? UINT32_MAX : (uint32_t)sig->n_max;
-    }
-    b->code = (uint8_t)b->cls->code;
-    return true;
+    if (b->callee) return pure_get(core, b->callee);
+    return machine_is_plain_row(proc_class(f, NULL)) && !sp_made_of(f);
 }
 
-/* ---- steps -------------------------------------------------------------------------------- */
-
-static void set_operand(const struct pure *p, int32_t from, const value **at, uint8_t *reg) {
-    *at = from < 0 ? &p->bound[~from].cell->val : NULL;
-    *reg = from < 0 ? 0 : (uint8_t)from;
-}
-
-/* Which element of a list the application asks for, by a number that stays; false: none. */
-static bool item_number(const struct pure *p, const struct pure_op *op, const struct bound *f,
-                        uint16_t *k) {
-    const int32_t *from = &p->x->operands.at[op->at];
-    double i = f->cls->variant;
-    if (op->n == 2) {
-        const struct cell *c = from[1] < 0 ? p->bound[~from[1]].cell : NULL;
-        if (!c || c->kind || c->val.tag != V_NUM) return false;
-        i = c->val.u.num;
-    }
-    *k = (uint16_t)i;
-    return i == *k && (op->n == 2) == (f->code == SP_CODE_LOOKUP);
-}
-
-static void row_step(const struct pure *p, const struct pure_op *op, struct pure_step *s) {
-    const struct bound *f = &p->bound[op->of];
-    bool tail = op->code == PURE_TAIL;
-    if (!f->cls) {
-        s->code = tail ? STEP_TAIL : STEP_CALL;
-        return;
-    }
-    s->code = tail ? STEP_ROW_LAST : STEP_ROW;
-    s->same = f->cls->variant;
-    if (op->n == 2 && f->code == SP_CODE_ADD) s->code = tail ? STEP_ADD_LAST : STEP_ADD;
-    if (op->n == 2 && f->code == SP_CODE_SUB) s->code = tail ? STEP_SUB_LAST : STEP_SUB;
-    if (op->n == 2 && f->code == SP_CODE_MUL) s->code = tail ? STEP_MUL_LAST : STEP_MUL;
-    if (op->n == 2 && f->code == SP_CODE_EQUAL && !tail) s->code = STEP_EQUAL;
-    bool item = f->code == SP_CODE_ITEM || f->code == SP_CODE_LOOKUP;
-    if (item && (op->n == 1 || op->n == 2) && item_number(p, op, f, &s->item))
-        s->code = tail ? STEP_ITEM_LAST : STEP_ITEM;
-}
-
-/* Steps in one: a comparison whose result is a condition; an element that is compared so. The
- * registers in between hold nothing that anybody else reads (pure_text.c: condition). Where the
- * operands are not what it is made for, the first step is done by itself and the others follow. */
-static void join_steps(struct pure *p) {
-    struct pure_step *s = p->steps;
-    for (size_t i = p->x->ops.n - 1; i-- > 0;) {
-        const struct pure_step *next = &s[i + 1];
-        if (s[i].code == STEP_EQUAL && next->code == STEP_UNLESS && !next->target && !next->a &&
-            next->ra == s[i].out) {
-            s[i].code = STEP_UNLESS_EQUAL;
-            s[i].to = next->to;
-        } else if (s[i].code == STEP_ITEM && next->code == STEP_UNLESS_EQUAL && !next->target &&
-                   !next->a && next->ra == s[i].out && next->b && s[i].out == next->out) {
-            s[i].code = STEP_UNLESS_ITEM;
-            s[i].to = next->to;
-            s[i].b = next->b;
-            s[i].same = next->same;
-        }
-    }
-}
-
-/* Step i does what operation i does; jumps lead to the same numbers. */
-static void make_steps(struct pure *p) {
-    const struct pure_text *x = p->x;
-    for (size_t i = 0; i < x->ops.n; i++) p->steps[i].target = false;
-    for (size_t i = 0; i < x->ops.n; i++) {
-        const struct pure_op *op = &x->ops.at[i];
-        struct pure_step *s = &p->steps[i];
-        bool target = s->target;
-        *s = (struct pure_step){.n = op->n, .out = (uint8_t)op->out, .target = target};
-        s->op = op;
-        switch ((enum pure_op_code)op->code) {
-        case PURE_APPLY:
-        case PURE_TAIL:
-            row_step(p, op, s);
-            if (op->n > 0) set_operand(p, x->operands.at[op->at], &s->a, &s->ra);
-            if (op->n > 1) set_operand(p, x->operands.at[op->at + 1], &s->b, &s->rb);
-            break;
-        case PURE_UNLESS: s->code = STEP_UNLESS; break;
-        case PURE_JUMP: s->code = STEP_JUMP; break;
-        case PURE_MOVE: s->code = STEP_MOVE; break;
-        case PURE_RETURN: s->code = STEP_RETURN; break;
-        }
-        if (op->code == PURE_UNLESS || op->code == PURE_MOVE || op->code == PURE_RETURN)
-            set_operand(p, op->of, &s->a, &s->ra);
-        if (op->code == PURE_UNLESS || op->code == PURE_JUMP) {
-            s->to = op->at;
-            p->steps[op->at].target = true;
-        }
-    }
-    join_steps(p);
-}
-
-bool pure_link(struct session_core *core, struct world *w, struct pure *p) {
-    unlink_names(p);
-    memset(p->bound, 0, p->x->names.n * sizeof *p->bound);
-    p->linked = w->stamp;
+static bool find_names(struct session_core *core, struct world *w, struct pure *p) {
+    forget_names(p);
+    p->found = w->stamp;
     for (size_t i = 0; i < p->x->names.n; i++) {
-        const struct pure_name *k = &p->x->names.at[i];
+        const struct machine_name *k = &p->x->names.at[i];
         struct bound *b = &p->bound[i];
         b->cell = find(core, w, p->closure, k, &b->own);
-        bool ok = b->cell && (!k->called || link_callee(b)) && !(k->passed && b->cell->kind);
+        bool ok = b->cell && (!k->called || find_callee(core, b)) && !(k->passed && b->cell->kind);
         if (ok) continue;
-        unlink_names(p);
+        forget_names(p);
         return false;
     }
-    make_steps(p);
     return true;
 }
 
@@ -210,7 +113,7 @@ static bool follow(struct session_core *core, struct world *w, struct pure *root
     vec_push(&waiting, root);
     while (ok && waiting.n) {
         struct pure *p = vec_pop(&waiting);
-        ok = p->linked == w->stamp || pure_link(core, w, p);
+        ok = p->found == w->stamp || find_names(core, w, p);
         for (size_t i = 0; ok && i < p->x->names.n; i++) {
             struct bound *b = &p->bound[i];
             if (b->cell->kind) add_read(root, b->cell);
@@ -230,12 +133,12 @@ static bool follow(struct session_core *core, struct world *w, struct pure *root
 static bool mark_back(const struct pure *p, bool *mark, bool through) {
     bool more = false;
     for (size_t i = p->x->ops.n; i-- > 0;) {
-        const struct pure_op *op = &p->x->ops.at[i];
-        if (op->code == PURE_MOVE && op->of >= 0 && mark[op->out] && !mark[op->of])
+        const struct machine_op *op = &p->x->ops.at[i];
+        if (op->code == CODE_MOVE && op->of >= 0 && mark[op->out] && !mark[op->of])
             more = mark[op->of] = true;
-        if (op->code != PURE_APPLY && op->code != PURE_TAIL) continue;
-        const struct closure *callee = p->bound[op->of].callee;
-        bool wanted = op->code == PURE_TAIL ? !through : mark[op->out];
+        if (op->code != CODE_APPLY && op->code != CODE_TAIL) continue;
+        const struct closure *callee = p->bound[machine_name_of(p->x, op->of)].callee;
+        bool wanted = op->code == CODE_TAIL ? !through : mark[op->out];
         for (uint32_t j = 0; j < op->n; j++) {
             int32_t from = p->x->operands.at[op->at + j];
             if (from < 0 || mark[from]) continue;
@@ -251,9 +154,10 @@ static bool mark_back(const struct pure *p, bool *mark, bool through) {
 static void judge_arguments(struct pure *p) {
     memset(p->decides, 0, 2 * p->x->n_registers + 2);
     for (size_t i = 0; i < p->x->ops.n; i++) {
-        const struct pure_op *op = &p->x->ops.at[i];
-        if (op->code == PURE_UNLESS && op->of >= 0) p->decides[op->of] = true;
-        if (op->code == PURE_RETURN && op->of >= 0) p->passes[op->of] = true;
+        const struct machine_op *op = &p->x->ops.at[i];
+        if (op->code == CODE_UNLESS && op->of >= 0) p->decides[op->of] = true;
+        bool called = op->by->kind == AST_CALL; /* what a call at the end gives */
+        if (op->code == CODE_RETURN && op->of >= 0 && !called) p->passes[op->of] = true;
     }
     while (mark_back(p, p->decides, true)) {
     }
@@ -262,10 +166,9 @@ static void judge_arguments(struct pure *p) {
 }
 
 struct pure *pure_of(struct session_core *core, struct world *w, struct closure *c) {
-    struct pure *p = pure_get(c);
+    struct pure *p = pure_get(core, c);
     if (!p) return NULL;
-    if (w->stamp <= core->defined) w->stamp = ++core->stamps;
-    if (p->judged != w->stamp) {
+    if (p->judged != machine_stamp(core, w)) {
         p->judged = w->stamp;
         p->recursive = false;
         vec_clear(&p->reads);

@@ -11,7 +11,7 @@
  * back makes a new tree (struct code). Its creator holds it, and so do the procedures, frames and
  * families made from it. */
 #include "runtime/core/plain.h"
-#include "runtime/core/pure.h"
+#include "runtime/core/machine.h"
 
 #include <string.h>
 
@@ -64,6 +64,10 @@ static const struct ast *first_unquote(const struct ast *a) {
     return NULL;
 }
 
+bool core_quote_has_splices(const struct ast *quote) {
+    return quote->n && first_unquote(quote->kids[0]);
+}
+
 bool core_quote_splices(struct session_core *core, const struct ast *quote, struct frame *f,
                         value *out) {
     const struct ast *u = quote->n ? first_unquote(quote->kids[0]) : NULL;
@@ -80,7 +84,7 @@ void code_unref(struct code *k) {
     if (!k || --k->refs) return;
     for (size_t i = 0; i < k->literals.n; i++) cell_free(k->literals.at[i]);
     vec_release(&k->literals);
-    for (size_t i = 0; i < k->texts.n; i++) pure_text_free(k->texts.at[i]);
+    for (size_t i = 0; i < k->texts.n; i++) machine_text_free(k->texts.at[i]);
     vec_release(&k->texts);
     arena_release(&k->arena);
     mem_free(k);

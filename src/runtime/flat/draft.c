@@ -2,6 +2,7 @@
  *
  * Sketches, slots, value numbering, and the step from the draft to the form. See the header. */
 #include "runtime/flat/draft.h"
+#include "runtime/core/call_form.h"
 
 #include <math.h>
 #include <string.h>

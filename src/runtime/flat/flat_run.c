@@ -19,6 +19,7 @@
 #include "runtime/flat/form.h"
 
 #include "language/rows/protocol/adjoint.h"
+#include "runtime/core/call_form.h"
 #include <math.h>
 #include <string.h>
 

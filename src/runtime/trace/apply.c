@@ -15,6 +15,7 @@
 
 #include "runtime/core/nest.h"
 #include "runtime/core/pure.h"
+#include "runtime/core/call_form.h"
 
 /* The operator may have changed from primitive to compound or back. */
 void set_linked_args(struct trace *t, struct node *n, bool linked) {
@@ -349,13 +350,15 @@ static enum gpm_status kept_values_are_fixed(struct trace *t, struct node *n,
                          "leave store out, or give the function the choice as an input");
 }
 
-static enum gpm_status call_held(struct trace *t, struct node *n, struct pure *p, value *out) {
+static enum gpm_status call_held(struct trace *t, struct node *n, value *out) {
     enum { SMALL = 8 };
     size_t k = n->n_in - 1;
     value small[SMALL], *args = k <= SMALL ? small : NEW_ARRAY(value, k);
     small[0] = NIL; /* for a call without arguments */
     for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node->val;
-    enum gpm_status st = pure_call(t->core, &t->world, p, args, node_span(n), out);
+    struct world *outer = model_enter(t);
+    enum gpm_status st = plain_apply(t->core, n->in[0].node->val, args, k, node_span(n), out);
+    t->core->model = outer;
     if (args != small) mem_free(args);
     return st;
 }
@@ -380,7 +383,7 @@ static enum gpm_status apply_pure(struct trace *t, struct node *n, struct closur
         st = regen_ensure(t, (struct node *)reads[i]);
         if (!same) request_add_parent(t, n, (struct node *)reads[i]);
     }
-    return st == GPM_OK ? call_held(t, n, p, out) : st;
+    return st == GPM_OK ? call_held(t, n, out) : st;
 }
 
 /* Builtins that take nodes instead of values: references, mem, eval, environments. */

@@ -9,6 +9,8 @@
  * takes it apart (eval_family here, abandon in apply.c). */
 #include "runtime/trace/node.h"
 
+#include "runtime/core/call_form.h"
+#include "runtime/core/lookup.h"
 #include "runtime/core/nest.h"
 #include "runtime/core/pure.h"
 #include <string.h>
@@ -25,20 +27,13 @@ static enum gpm_status unbound(struct trace *t, const struct ast *a) {
  * model becomes a constant with its present value. */
 static enum gpm_status eval_name(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct node **out) {
-    struct slot *s;
-    struct cell *cell = NULL;
-    const value *v = NULL;
-    if (t->core->nest) {
-        enum gpm_status st = nest_find(t->core, &t->world, a, f, &s, &cell, &v);
-        if (st != GPM_OK) return st;
-    } else {
-        s = core_local(&t->world, a, f);
-        if (!s) v = core_global(t->core, &t->world, a, f, &cell);
-    }
-    if (s && s->unset) return core_early(t->core, a);
-    if (!s && !v) return unbound(t, a);
-    if (s) cell = slot_cell(s);
-    *out = cell ? (struct node *)cell : node_constant(t, fam, value_ref(*v));
+    struct name_found x;
+    enum gpm_status st = core_find(t->core, &t->world, a, f, 0, &x);
+    if (st != GPM_OK) return st;
+    if (x.slot && x.slot->unset) return core_early(t->core, a);
+    if (!x.v) return unbound(t, a);
+    struct cell *cell = x.slot ? slot_cell(x.slot) : x.cell;
+    *out = cell ? (struct node *)cell : node_constant(t, fam, value_ref(*x.v));
     return regen_ensure(t, *out);
 }
 
@@ -65,24 +60,17 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
 /* Puts operands in their places. The procedure now at the operator places keywords of the model's
  * builtins. */
 static enum gpm_status eval_operands(struct trace *t, struct family *fam, const struct ast *a,
-                                     struct frame *f, struct tagctx *ctx, struct node **nodes,
-                                     size_t *n) {
-    size_t *order = NULL, width;
+                                     struct frame *f, struct tagctx *ctx,
+                                     const struct call_form *form, struct node **nodes) {
     enum gpm_status st = GPM_OK;
-    if (a->u.call.kw) {
-        order = NEW_ARRAY(size_t, a->n);
-        st = core_place_keywords(t->core, a, nodes[0]->val, order, &width);
-        *n = width + 1;
-    }
     for (size_t i = 1; st == GPM_OK && i < a->n; i++) {
         struct node *arg;
         st = eval_expr(t, fam, a->kids[i], f, ctx, &arg);
         if (st != GPM_OK) break;
         if (arg->kind == NODE_CONST && arg->val.tag == V_PROC) trace_lend(t, arg->val);
-        nodes[order ? order[i - 1] + 1 : i] = arg;
+        nodes[call_place(form, i - 1) + 1] = arg;
     }
-    mem_free(order);
-    for (size_t i = 1; st == GPM_OK && i < *n; i++)
+    for (size_t i = 1; st == GPM_OK && i <= form->n; i++)
         if (!nodes[i]) nodes[i] = node_constant(t, fam, ABSENT);
     return st;
 }
@@ -130,7 +118,7 @@ enum gpm_status eval_application(struct trace *t, struct family *fam, const stru
 enum gpm_status eval_builtin(struct trace *t, struct family *fam, const struct ast *a,
                              struct tagctx *ctx, const char *name, struct node *x, struct node *y,
                              struct node **out) {
-    struct node *op = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, name)));
+    struct node *op = (struct node *)core_builtin(t->core, name);
     return eval_application(t, fam, a, ctx, (struct node *[]){op, x, y}, y ? 3 : 2, out);
 }
 
@@ -283,11 +271,15 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     if (st != GPM_OK) return st;
     if (a->n == 2 && op->kind == NODE_CONST && core_special(op->val) == SPECIAL_RUN)
         return eval_run(t, fam, a, op, f, ctx, out);
-    size_t n = core_call_width(t->core, a, op->val) + 1;
-    struct node **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
-    if (n > a->n || a->u.call.kw) memset(nodes, 0, n * sizeof *nodes); /* places may stay empty */
+    struct call_form form;
+    st = call_form_of(t->core, a, op->val, &form);
+    if (st != GPM_OK) return st;
+    size_t n = form.n + 1, width = form.width + 1;
+    struct node **nodes = width <= SMALL ? small : NEW_ARRAY(struct node *, width);
+    if (form.order) memset(nodes, 0, width * sizeof *nodes); /* places may stay empty */
     nodes[0] = op;
-    st = eval_operands(t, fam, a, f, ctx, nodes, &n);
+    st = eval_operands(t, fam, a, f, ctx, &form, nodes);
+    call_form_release(&form);
     struct closure *c = op->kind == NODE_CONST ? closure_of(op->val) : NULL;
     if (st == GPM_OK && c && is_held_as_one(t, c, nodes + 1, n - 1)) {
         st = hold_as_one(t, fam, a, ctx, nodes, n, out);

@@ -9,6 +9,7 @@
  * Those names must keep their meaning while the trace may call the procedure. */
 #include "runtime/core/nest.h"
 #include "runtime/trace/node.h"
+#include "runtime/core/lookup.h"
 
 #include <string.h>
 

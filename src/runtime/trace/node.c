@@ -10,6 +10,7 @@
 #include "runtime/trace/node.h"
 
 #include "runtime/core/nest.h"
+#include "runtime/core/call_form.h"
 
 #include <assert.h>
 #include <math.h>
