@@ -2,7 +2,8 @@
  *
  * Datasets: the results of `collect`, read by plots and tables. They have a row per particle and
  * iteration. The first columns identify the row, the others hold the collected expressions.
- * Immutable once shared, like every value. */
+ * Immutable once shared, like every value. Rows are gathered by collect.c, summaries are made by
+ * op_dataset.c. */
 #ifndef INFER_DATASET_H
 #define INFER_DATASET_H
 #include "numeric/posterior/draws.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Profile of a program: time per directive and operator in the text, with the scopes they moved and
- * the share of accepted proposals. */
+ * the share of accepted proposals. Directives are listed by op_explain.c. */
 #ifndef INFER_PROFILE_H
 #define INFER_PROFILE_H
 #include "inference/run/infer.h"

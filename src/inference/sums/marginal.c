@@ -6,6 +6,7 @@
 
 #include "inference/sums/elimination.h"
 #include "inference/sums/enumerate.h"
+#include "runtime/trace/factors.h"
 #include "language/rows/protocol/adjoint.h"
 #include <math.h>
 

@@ -19,11 +19,14 @@
  * begins a new epoch, in which flats read their owned observations again. Only a change of the
  * structure that a flat rests on requires recompiling it (stale.c).
  *
+ * Flats are found and compiled by form.c and build.c, run by flat_run.c, told apart by
+ * flat_parts.c; flat_place.c places values.
+ *
  * A proposal: flat_open, then flat_propose any number of times, then flat_keep, or flat_drop to
  * leave the trace unchanged. Between open and the end nothing else may touch the trace. */
 #ifndef FLAT_FLAT_H
 #define FLAT_FLAT_H
-#include "runtime/trace/trace.h"
+#include "runtime/trace/proposal.h"
 
 struct flat;
 

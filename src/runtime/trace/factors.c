@@ -9,6 +9,7 @@
  * hold computations and observed ends. A choice in it would come and go, so it is refused.
  * Applications counted by the same statistics are refused, too, because their densities depend on
  * each other. */
+#include "runtime/trace/factors.h"
 #include "runtime/trace/scaffold.h"
 
 #include <string.h>

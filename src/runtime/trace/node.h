@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For trace/ and flat/ only: nodes, links, families, evaluation, switching nodes on and off. */
+ * For trace/ and flat/ only: nodes, links, families, evaluation, switching nodes on and off
+ * (onoff.c). Regeneration on demand stands in regen.c, numbers and records in record.c, copies of
+ * statistics in clone.c. */
 #ifndef TRACE_NODE_H
 #define TRACE_NODE_H
 #include "base/pool.h"
-#include "runtime/trace/trace.h"
+#include "runtime/trace/directives.h"
+#include "runtime/trace/proposal.h"
+#include "runtime/trace/scopes.h"
 
 enum node_kind { NODE_CONST, NODE_APP, NODE_IF, NODE_TAG };
 

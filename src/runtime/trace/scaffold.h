@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For trace/ and flat/: the scaffold of a proposal. The calls that its states allow:
+ * For trace/ and flat/: the scaffold of a proposal. Finding it stands in scaffold.c; detach, regen
+ * and restore in regen.c; densities of makers in joint.c. The calls that its states allow:
  *
  *     built --detach--> detached --regen--> regenerated --close, keep--> gone
  *       |                 |   ^                 |
