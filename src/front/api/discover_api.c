@@ -155,8 +155,8 @@ static enum gpm_status search_series(gpm_discovery *d, struct kept_search *k,
     return st;
 }
 
-static enum gpm_status run(gpm_discovery *d, const char *name, const char *text, size_t len,
-                           const struct gpm_discover_options *given) {
+static enum gpm_status discover_api_run(gpm_discovery *d, const char *name, const char *text,
+                                        size_t len, const struct gpm_discover_options *given) {
     CALL_ALONE(d, GPM_E_BUSY);
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
@@ -175,12 +175,12 @@ static enum gpm_status run(gpm_discovery *d, const char *name, const char *text,
 
 enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
                                  const struct gpm_discover_options *o) {
-    return run(d, path, NULL, 0, o);
+    return discover_api_run(d, path, NULL, 0, o);
 }
 
 enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const char *text,
                                       size_t len, const struct gpm_discover_options *o) {
-    return run(d, name, text ? text : "", len, o); /* no text is no file */
+    return discover_api_run(d, name, text ? text : "", len, o); /* no text is no file */
 }
 
 enum gpm_status gpm_discover_add(gpm_discovery *d, const char *name, const char *text, size_t len) {

@@ -48,7 +48,7 @@ static enum gpm_status fail(gpm_gp *g, enum gpm_status st, const char *what) {
 }
 
 /* Every call on a model begins here. */
-static enum gpm_status begin(gpm_gp *g) {
+static enum gpm_status gp_api_begin(gpm_gp *g) {
     enum gpm_status st = call_begin(&g->err);
     if (st || g->gp) return st;
     return fail(g, GPM_E_ARG, "the Gaussian process has no model yet: call gpm_gp_model first");
@@ -69,7 +69,7 @@ static enum gpm_status end(gpm_gp *g, enum gpm_status st) {
 }
 
 static enum gpm_status begin_at(gpm_gp *g, const double *x, size_t n) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (st || kern_all_bounded(x, n * (size_t)gp_dim(g->gp))) return st;
     return fail(g, GPM_E_ARG, "an input is not a number below 1e150 in size");
 }
@@ -203,7 +203,7 @@ static void start_point(const struct fit *f, unsigned s, struct rng *r, double *
 }
 
 enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (st) return st;
     struct gpm_gp_fit_options full = default_fit;
     const struct gpm_gp_fit_options *o = &full;
@@ -243,7 +243,7 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
 /* ---- answers ---- */
 
 enum gpm_status gpm_gp_log_likelihood(gpm_gp *g, double *out) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     return st ? st : end(g, gp_logml(g->gp, out));
 }
 
@@ -423,7 +423,7 @@ enum gpm_status gpm_gp_copy(const gpm_gp *g, gpm_gp **out) {
 }
 
 static enum gpm_status take_mean(gpm_gp *g, struct mean *m) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (!st) st = end(g, gp_set_model(g->gp, gp_kern(g->gp), m, gp_noise(g->gp)));
     mean_unref(m);
     return st;
@@ -435,7 +435,7 @@ enum gpm_status gpm_gp_set_mean_constant(gpm_gp *g, double c) {
 }
 
 enum gpm_status gpm_gp_set_mean_linear(gpm_gp *g, double a, const double *slopes) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     return st ? st : take_mean(g, mean_linear(a, slopes, (size_t)gp_dim(g->gp)));
 }
 
@@ -446,7 +446,7 @@ enum gpm_status gpm_gp_set_mean_function(gpm_gp *g, gpm_mean_fn fn, void *user,
 
 enum gpm_status gpm_gp_set_approximation(gpm_gp *g, enum gpm_approximation kind, size_t size) {
     static const enum gp_approx map[] = {GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA, GP_LOW_RANK};
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (st) return st;
     if ((unsigned)kind >= COUNT_OF(map)) return fail(g, GPM_E_ARG, "no such approximation");
     st = count_check(COUNT_FEATURES, "the size of an approximation", size, &g->err);
@@ -468,14 +468,14 @@ unsigned gpm_parts_count(void) {
 }
 
 enum gpm_status gpm_gp_set_cache(gpm_gp *g, size_t bytes) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (!st) gp_set_budget(g->gp, bytes);
     return st;
 }
 
 enum gpm_status gpm_gp_set_device(gpm_gp *g, const char *device) {
     enum gp_device d;
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (st) return st;
     if (!device_named(device, &d)) return fail(g, GPM_E_ARG, "a device is cpu, gpu or auto");
     if (d == GP_ON_GPU && gpu_open()) return end(g, GPM_E_DEVICE);
@@ -484,18 +484,18 @@ enum gpm_status gpm_gp_set_device(gpm_gp *g, const char *device) {
 }
 
 enum gpm_status gpm_gp_remove(gpm_gp *g, const double *x, double y) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     return st ? st : end(g, gp_remove(g->gp, GP_MEASURED, x, y));
 }
 
 enum gpm_status gpm_gp_log_likelihood_grad(gpm_gp *g, double *value, double *dkernel,
                                            double *dnoise) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     return st ? st : end(g, gp_logml_grad(g->gp, value, dkernel, dnoise));
 }
 
 enum gpm_status gpm_gp_propose(gpm_gp *g, const gpm_kernel *k, double noise, double *value) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     return st ? st : end(g, gp_propose(g->gp, k->k, gp_mean(g->gp), noise, value));
 }
 
@@ -513,7 +513,7 @@ enum gpm_status gpm_gp_conditional(gpm_gp *g, const double *x, const double *y, 
 }
 
 enum gpm_status gpm_gp_loo(gpm_gp *g, double *mean, double *var, double *logpdf) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (!st && (st = gp_loo(g->gp, mean, var, logpdf)) == GPM_E_LIMIT)
         return fail(g, st, "leave-one-out needs the exact method");
     return st ? st : end(g, st);
@@ -531,7 +531,7 @@ const char *gpm_gp_report(gpm_gp *g) {
 enum gpm_status gpm_path_new(gpm_gp *g, size_t features, uint64_t seed, gpm_path **out) {
     struct gp_path *p = NULL;
     struct rng r;
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_api_begin(g);
     if (st) return st;
     st = count_check(COUNT_FEATURES, "the number of features", features, &g->err);
     if (st) return st;

@@ -37,7 +37,7 @@ const char *gpm_index_error(gpm_index *x) {
     return voice_error(&x->err);
 }
 
-static enum gpm_status begin(gpm_index *x) {
+static enum gpm_status index_api_begin(gpm_index *x) {
     buf_reset(&x->out);
     return call_begin(&x->err);
 }
@@ -92,7 +92,7 @@ enum gpm_status gpm_index_add(gpm_index *x, const char *const *files, size_t n,
                               struct gpm_index_counts *counts, const char **refusals) {
     struct index_options o;
     struct index_report r = {.refusals = BUF_INIT};
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     if (!st) st = taken(x, given, &o);
     if (!st) st = index_add(x->path, files, n, &o, &r, &x->err);
     report(x, &r, counts, refusals);
@@ -102,7 +102,7 @@ enum gpm_status gpm_index_add(gpm_index *x, const char *const *files, size_t n,
 enum gpm_status gpm_index_merge(gpm_index *x, const char *const *from, size_t n,
                                 struct gpm_index_counts *counts, const char **refusals) {
     struct index_report r = {.refusals = BUF_INIT};
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     if (!st) st = index_merge(x->path, from, n, &r, &x->err);
     report(x, &r, counts, refusals);
     return st;
@@ -119,7 +119,7 @@ static void render(gpm_index *x, struct index_result *r, enum gpm_index_format f
 enum gpm_status gpm_index_search(gpm_index *x, const char *question, size_t top,
                                  enum gpm_index_format format, const char **text) {
     struct index_result r;
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     if (!st) st = count_check(COUNT_TOP, "--top", top, &x->err);
     if (!st) st = index_search(x->path, question, top, 0, &r, &x->err);
     if (!st) render(x, &r, format);
@@ -132,7 +132,7 @@ enum gpm_status gpm_index_like(gpm_index *x, const char *like, size_t top,
                                const char **text) {
     struct index_result r;
     struct index_options o;
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     if (!st) st = count_check(COUNT_TOP, "--top", top, &x->err);
     if (!st) st = taken(x, given, &o);
     if (!st) st = index_like(x->path, like, top, &o, &r, &x->err);
@@ -142,19 +142,19 @@ enum gpm_status gpm_index_like(gpm_index *x, const char *like, size_t top,
 }
 
 enum gpm_status gpm_index_list(gpm_index *x, enum gpm_index_format format, const char **text) {
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     if (!st) st = index_list(x->path, format == GPM_INDEX_JSON, &x->out, &x->err);
     *text = x->out.data;
     return st;
 }
 
 enum gpm_status gpm_index_remove(gpm_index *x, const char *name) {
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     return st ? st : index_remove(x->path, name, &x->err);
 }
 
 enum gpm_status gpm_index_verify(gpm_index *x, size_t *n) {
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     *n = 0;
     return st ? st : index_verify(x->path, n, &x->summed, &x->err);
 }
@@ -164,19 +164,19 @@ bool gpm_index_summed(const gpm_index *x) {
 }
 
 enum gpm_status gpm_index_compact(gpm_index *x, const char *copy) {
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     return st ? st : index_compact(x->path, copy, &x->err);
 }
 
 enum gpm_status gpm_index_export(gpm_index *x, const char **text) {
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     if (!st) st = index_export(x->path, &x->out, &x->err);
     *text = x->out.data;
     return st;
 }
 
 enum gpm_status gpm_index_export_parquet(gpm_index *x, const char *file) {
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     return st ? st : index_export_parquet(x->path, file, &x->err);
 }
 
@@ -184,7 +184,7 @@ enum gpm_status gpm_index_read(gpm_index *x, const char *question, const char **
     struct arena a = {0};
     struct ask *q;
     const char *reading = NULL;
-    enum gpm_status st = begin(x);
+    enum gpm_status st = index_api_begin(x);
     if (!st) st = ask_read(question, &a, &q, &reading, &x->err);
     if (!st) buf_puts(&x->out, reading);
     *formal = x->out.data;

@@ -40,13 +40,13 @@ const char *gpm_memo_error(const gpm_memo *m) {
     return voice_error((struct buf *)&m->err);
 }
 
-static enum gpm_status begin(gpm_memo *m) {
+static enum gpm_status memo_api_begin(gpm_memo *m) {
     buf_reset(&m->out);
     return call_begin(&m->err);
 }
 
 static enum gpm_status open_table(gpm_memo *m, const char *path, const struct memo_options *opt) {
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     if (!s) s = memo_open(&m->memo, path, opt, &m->err);
     return s ? s : memo_inputs(m->memo, &m->space, &m->err);
 }
@@ -110,7 +110,7 @@ static bool list_row(const struct memo_row *r, void *user) {
 }
 
 enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text) {
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     if (s) return s;
     if (f == GPM_FORMAT_TEXT) {
         buf_puts(&m->out, "id");
@@ -179,7 +179,7 @@ static enum gpm_status show_table(gpm_memo *m, bool json) {
 }
 
 enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f, const char **text) {
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     bool json = f == GPM_FORMAT_JSON;
     if (!s && id) s = memo_row_by_id(m->memo, id, json ? json_row : show_row, m, &m->err);
     if (!s && !id) s = show_table(m, json);
@@ -188,14 +188,14 @@ enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f, const 
 }
 
 enum gpm_status gpm_memo_export(gpm_memo *m, const char **csv) {
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     if (!s) s = memo_csv_export(m->memo, &m->space, &m->out, &m->err);
     *csv = m->out.data;
     return s;
 }
 
 enum gpm_status gpm_memo_import(gpm_memo *m, const char *path, bool replicate, size_t *added) {
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     return s ? s : memo_csv_import(m->memo, &m->space, path, replicate, added, &m->err);
 }
 
@@ -204,18 +204,18 @@ bool gpm_memo_there(const char *path) {
 }
 
 enum gpm_status gpm_memo_copy(gpm_memo *m, const char *to, size_t *rows) {
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     return s ? s : memo_copy(m->memo, to, rows, &m->err);
 }
 
 enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id) {
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     return s ? s : memo_delete(m->memo, id, &m->err);
 }
 
 enum gpm_status gpm_memo_verify(gpm_memo *m, size_t *rows, bool *summed) {
     size_t counts[5] = {0};
-    enum gpm_status s = begin(m);
+    enum gpm_status s = memo_api_begin(m);
     if (!s) s = memo_check(m->memo, &m->err);
     if (!s) s = memo_each(m->memo, -1, count_row, counts, &m->err);
     *rows = 0;

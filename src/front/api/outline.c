@@ -72,7 +72,7 @@ static struct definition *add_def(struct walker *w, struct sym *sym, enum gpm_na
     return d;
 }
 
-static void gather(struct walker *w, const struct ast *a) {
+static void outline_gather(struct walker *w, const struct ast *a) {
     bool define = a->kind == AST_DEFINE;
     bool assume = a->kind == AST_DIRECTIVE && a->u.dir.kind == DIR_ASSUME;
     struct sym **names = define ? a->u.bind.names : assume ? a->u.dir.names : NULL;
@@ -81,7 +81,7 @@ static void gather(struct walker *w, const struct ast *a) {
         add_def(w, names[i], define ? GPM_NAME_DEFINE : GPM_NAME_ASSUME, a->span,
                 define ? "define" : "assume");
     for (uint32_t i = 0; i < a->n; i++)
-        if (a->kids[i]) gather(w, a->kids[i]);
+        if (a->kids[i]) outline_gather(w, a->kids[i]);
 }
 
 static struct definition *find_global(const struct walker *w, const struct sym *s, uint32_t at) {
@@ -140,7 +140,7 @@ static void tell_keywords(struct walker *w, const struct ast *a) {
 
 /* The program, a tree of parse_program, is good for nothing else afterwards. */
 static void walk(struct walker *w, struct arena *arena, struct ast *program) {
-    gather(w, program);
+    outline_gather(w, program);
     w->n_globals = w->defs.n;
     resolve_program(arena, program, &(struct resolve_hook){bound, used, w});
     tell_keywords(w, program);

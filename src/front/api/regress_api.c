@@ -79,8 +79,8 @@ static void keep(gpm_regression *r, const char **text, size_t place) {
     *text = r->kept[place];
 }
 
-static enum gpm_status take(gpm_regression *r, const struct rtext *from,
-                            const struct gpm_regress_options *given) {
+static enum gpm_status regress_api_take(gpm_regression *r, const struct rtext *from,
+                                        const struct gpm_regress_options *given) {
     static const char decimals[] = {0, '.', ','};
     struct gpm_regress_options o = default_options;
     CALL_BEGIN(r, st);
@@ -111,12 +111,12 @@ static enum gpm_status take(gpm_regression *r, const struct rtext *from,
 
 enum gpm_status gpm_regression_read(gpm_regression *r, const char *file,
                                     const struct gpm_regress_options *o) {
-    return take(r, &(struct rtext){.name = file}, o);
+    return regress_api_take(r, &(struct rtext){.name = file}, o);
 }
 
 enum gpm_status gpm_regression_read_text(gpm_regression *r, const char *name, const char *csv,
                                          size_t n, const struct gpm_regress_options *o) {
-    return take(r, &(struct rtext){name, csv, n}, o);
+    return regress_api_take(r, &(struct rtext){name, csv, n}, o);
 }
 
 enum gpm_status gpm_regression_run(gpm_regression *r) {

@@ -166,17 +166,17 @@ static void *run_job(void *arg) {
 }
 
 /* Clears the errors and reserves memory for new ones; false: out of memory. */
-static bool begin(gpm_session *g) {
+static bool runtime_begin(gpm_session *g) {
     diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);
     return mem_reserve();
 }
 
-static enum gpm_status run(gpm_session *g, struct job *j) {
+static enum gpm_status runtime_run(gpm_session *g, struct job *j) {
     CALL_ALONE(g, GPM_E_BUSY);
     struct session *s = &g->s;
     if (g->ready != GPM_OK) return g->ready;
-    if (!begin(g) || !la_enter(1)) return GPM_E_NOMEM;
+    if (!runtime_begin(g) || !la_enter(1)) return GPM_E_NOMEM;
     s->core.shortages = mem_shortages();
     s->core.limits.deadline =
         g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
@@ -204,12 +204,12 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
 
 enum gpm_status gpm_run_text(gpm_session *g, const char *name, const char *text, size_t len) {
     struct job j = {.name = name, .text = text, .len = len};
-    return run(g, &j);
+    return runtime_run(g, &j);
 }
 
 enum gpm_status gpm_run_file(gpm_session *g, const char *path) {
     struct job j = {.name = path, .file = true};
-    return run(g, &j);
+    return runtime_run(g, &j);
 }
 
 struct restoring {
@@ -233,7 +233,7 @@ enum gpm_status gpm_restore(gpm_session *g, const void *data, size_t n) {
     CALL_ALONE(g, GPM_E_BUSY);
     struct restoring r = {.g = g, .data = data, .n = n, .why = BUF_INIT};
     if (g->ready != GPM_OK) return g->ready;
-    if (!begin(g)) return GPM_E_NOMEM;
+    if (!runtime_begin(g)) return GPM_E_NOMEM;
     if (!run_on_stack(stack_size(&g->options), restore_job, &r, &r.stack)) return GPM_E_NOMEM;
     if (r.st != GPM_OK) {
         if (g->s.core.places.left || sampler_in_use(&g->s.infer)) g->ready = GPM_E_USER;
@@ -246,9 +246,9 @@ enum gpm_status gpm_restore(gpm_session *g, const void *data, size_t n) {
 enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *text, size_t len,
                                bool interactive) {
     struct job j = {.name = name, .text = text, .len = len, .check = true};
-    if (!interactive) return run(g, &j);
+    if (!interactive) return runtime_run(g, &j);
     CALL_ALONE(g, GPM_E_BUSY);
-    if (!begin(g)) return GPM_E_NOMEM;
+    if (!runtime_begin(g)) return GPM_E_NOMEM;
     enum gpm_status st = session_check(&g->s, name, text, len, true);
     render_error(g);
     return st;
@@ -257,7 +257,7 @@ enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *tex
 const char *gpm_format_text(gpm_session *g, const char *name, const char *text, size_t len) {
     CALL_ALONE(g, NULL);
     buf_reset(&g->text);
-    if (!begin(g)) return NULL;
+    if (!runtime_begin(g)) return NULL;
     enum gpm_status st = session_check(&g->s, name, text, len, true);
     if (st == GPM_E_INCOMPLETE) st = session_check(&g->s, name, text, len, false);
     if (st != GPM_OK) render_error(g);
@@ -268,7 +268,7 @@ const char *gpm_format_text(gpm_session *g, const char *name, const char *text, 
 static enum gpm_status take_data(gpm_session *g, const char *path, const char *text, size_t len) {
     CALL_ALONE(g, GPM_E_BUSY);
     if (g->ready != GPM_OK) return g->ready;
-    if (!begin(g)) return GPM_E_NOMEM;
+    if (!runtime_begin(g)) return GPM_E_NOMEM;
     enum gpm_status st =
         path ? session_data_file(&g->s, path) : session_data_json(&g->s, text, len);
     render_error(g);

@@ -34,7 +34,7 @@ static bool check_file(const char *path) {
     return good;
 }
 
-static int run(int argc, char **argv) {
+static int check_run(int argc, char **argv) {
     bool good = true;
     for (int i = 0; i < argc; i++) good &= check_file(argv[i]);
     return good ? EXIT_FINE : EXIT_USAGE;
@@ -61,5 +61,5 @@ COMMAND(check, 20) = {
         "inference.\n\nExit status: 0 nothing would certainly fail, 2 otherwise.",
     OPTIONS(rows),
     .takes = {1, -1},
-    .run = run,
+    .run = check_run,
 };

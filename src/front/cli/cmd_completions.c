@@ -187,7 +187,7 @@ static void print_fish(void) {
            topics.data);
 }
 
-static int run(int argc, char **argv) {
+static int completions_run(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*print)(void);
@@ -209,5 +209,5 @@ COMMAND(completions, 210) = {
     .summary = "Prints a completion script for a shell",
     .text = "For bash: source <(gpmem completions bash). `make install` installs all three.",
     .takes = {1, 1},
-    .run = run,
+    .run = completions_run,
 };

@@ -172,7 +172,7 @@ static int refuse_options(int argc) {
     return EXIT_FINE;
 }
 
-static int run(int argc, char **argv) {
+static int discover_run(int argc, char **argv) {
     int status = refuse_options(argc);
     if (status != EXIT_FINE) return status;
     for (int i = 0; i < N_FILES; i++)
@@ -276,7 +276,7 @@ COMMAND(discover, 80) = {
             "search that nobody disturbed.",
     OPTIONS(rows),
     .takes = {0, 1},
-    .run = run,
+    .run = discover_run,
 };
 
 /* ---- kept runs ---- */
@@ -292,7 +292,7 @@ static struct { /* each command has some of them */
 } kept = {.horizon = 12, .level = 0.95};
 
 /* Says why when the status is not good, and frees. */
-static int finish(gpm_discovery *d, enum gpm_status st) {
+static int discover_finish(gpm_discovery *d, enum gpm_status st) {
     int status = st == GPM_OK ? EXIT_FINE : complain(EXIT_USAGE, "%s", gpm_discover_error(d));
     gpm_discover_free(d);
     return status;
@@ -319,7 +319,7 @@ static int query(int argc, char **argv) {
         }
     }
     if (json && st == GPM_OK) out_text("]\n");
-    return finish(d, st);
+    return discover_finish(d, st);
 }
 
 #define MOST_LEVELS 100
@@ -354,7 +354,7 @@ static int forecast(int argc, char **argv) {
     else if (st == GPM_OK)
         st = gpm_discover_forecast(d, kept.horizon, kept.at.at, kept.at.n, kept.level, &csv);
     if (st == GPM_OK) out_data(csv, strlen(csv));
-    return finish(d, st);
+    return discover_finish(d, st);
 }
 
 static int report(int argc, char **argv) {
@@ -363,7 +363,7 @@ static int report(int argc, char **argv) {
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = gpm_discover_open(d, argv[0]);
     bool written = st != GPM_OK || write_report(kept.output, d, formats[kept.format]);
-    int status = finish(d, st);
+    int status = discover_finish(d, st);
     return written ? status : EXIT_FAILED;
 }
 

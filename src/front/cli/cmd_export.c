@@ -146,7 +146,7 @@ static bool export_arviz(const gpm_draws *d, const struct run_facts *facts, cons
     return good;
 }
 
-static int run(int argc, char **argv) {
+static int export_run(int argc, char **argv) {
     struct run_facts facts;
     gpm_draws *d;
     if (!args.out && args.format != FORMAT_JSON && args.format != FORMAT_ARVIZ) {
@@ -184,5 +184,5 @@ COMMAND(export, 70) = {
             "prior_predictive), the arguments of arviz.from_dict.",
     OPTIONS(rows),
     .takes = {1, 1},
-    .run = run,
+    .run = export_run,
 };

@@ -12,7 +12,7 @@ static struct { bool check; } args;
 enum outcome { AS_IT_WAS, CHANGED, FAILED };
 
 /* Standard input goes to standard output; a file is written when it changes. */
-static enum outcome put(const char *path, const char *text, const struct buf *old) {
+static enum outcome fmt_put(const char *path, const char *text, const struct buf *old) {
     size_t n = strlen(text);
     bool same = n == old->len && memcmp(text, old->data, n) == 0;
     bool standard = strcmp(path, "-") == 0;
@@ -36,7 +36,7 @@ static enum outcome format(const char *path) {
         const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
         const char *text = gpm_format_text(s, name, old.data, old.len);
         if (text)
-            done = put(path, text, &old);
+            done = fmt_put(path, text, &old);
         else
             print_error(s, GPM_E_USER, false);
         gpm_session_free(s);
@@ -45,7 +45,7 @@ static enum outcome format(const char *path) {
     return done;
 }
 
-static int run(int argc, char **argv) {
+static int fmt_run(int argc, char **argv) {
     static char standard[] = "-", *input[] = {standard, NULL};
     int status = EXIT_FINE;
     if (argc == 0) {
@@ -77,5 +77,5 @@ COMMAND(fmt, 21) = {
         "cannot be read or does not parse.",
     OPTIONS(rows),
     .takes = {0, -1},
-    .run = run,
+    .run = fmt_run,
 };

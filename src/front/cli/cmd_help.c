@@ -22,7 +22,7 @@ static int unknown(gpm_session *s, const char *name) {
     return EXIT_USAGE;
 }
 
-static int run(int argc, char **argv) {
+static int help_run(int argc, char **argv) {
     const struct command *c = command_find(argv[0]);
     gpm_session *s = gpm_session_new(NULL);
     const char *text = gpm_help(s, argv[0]);
@@ -39,7 +39,7 @@ COMMAND(help, 170) = {
     .args = "[NAME]",
     .summary = "Explains a command, or a procedure, operator or kernel of the language",
     .takes = {1, 1},
-    .run = run,
+    .run = help_run,
 };
 
 static int reference(int argc, char **argv) {

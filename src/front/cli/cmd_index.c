@@ -21,7 +21,7 @@ static struct {
 } args = {.top = 20};
 
 /* Says why when the status is not good, and frees. */
-static int finish(gpm_index *x, enum gpm_status st) {
+static int index_finish(gpm_index *x, enum gpm_status st) {
     int status = EXIT_FINE;
     if (st)
         status =
@@ -50,7 +50,7 @@ static struct gpm_index_options options(void) {
  */
 static int told(gpm_index *x, enum gpm_status st, const struct gpm_index_counts *c,
                 const char *refusals) {
-    if (st && st != GPM_E_INTERRUPT) return finish(x, st);
+    if (st && st != GPM_E_INTERRUPT) return index_finish(x, st);
     out_printf("%zu added, %zu replaced, %zu unchanged, %zu refused%s\n", c->added, c->replaced,
                c->unchanged, c->refused, st ? "; stopped: the same command goes on from here" : "");
     for (const char *p = refusals; *p;) {
@@ -122,7 +122,7 @@ static int list(gpm_index *x, int n, char **more) {
     const char *text;
     enum gpm_status st = gpm_index_list(x, args.format ? GPM_INDEX_JSON : GPM_INDEX_TEXT, &text);
     if (!st) out_text(text);
-    return finish(x, st);
+    return index_finish(x, st);
 }
 
 static int removed(gpm_index *x, int n, char **names) {
@@ -132,7 +132,7 @@ static int removed(gpm_index *x, int n, char **names) {
         return complain(EXIT_USAGE, "name the series to remove");
     }
     for (int i = 0; i < n && !st; i++) st = gpm_index_remove(x, names[i]);
-    return finish(x, st);
+    return index_finish(x, st);
 }
 
 static int verify(gpm_index *x, int n, char **more) {
@@ -141,20 +141,20 @@ static int verify(gpm_index *x, int n, char **more) {
     if (!st) out_printf("%zu series, all readable\n", series);
     if (!st && !gpm_index_summed(x))
         complain(0, "not every page has a checksum; gpmem index compact gives each of a file one");
-    return finish(x, st);
+    return index_finish(x, st);
 }
 
 static int compact(gpm_index *x, int n, char **more) {
-    return finish(x, gpm_index_compact(x, n ? more[0] : NULL));
+    return index_finish(x, gpm_index_compact(x, n ? more[0] : NULL));
 }
 
 static int export(gpm_index *x, int n, char **more) {
     const char *text, *ending = n ? strrchr(more[0], '.') : NULL;
     if (ending && !strcmp(ending, ".parquet"))
-        return finish(x, gpm_index_export_parquet(x, more[0]));
+        return index_finish(x, gpm_index_export_parquet(x, more[0]));
     enum gpm_status st = gpm_index_export(x, &text);
     bool written = !st && out_file(n ? more[0] : NULL, text, strlen(text));
-    int status = finish(x, st);
+    int status = index_finish(x, st);
     return !st && !written ? EXIT_FAILED : status;
 }
 
@@ -194,7 +194,7 @@ static int run_search(int argc, char **argv) {
         written = out_file(args.html, text, strlen(text));
     else if (!st)
         out_text(text);
-    int status = finish(x, st);
+    int status = index_finish(x, st);
     return written ? status : EXIT_FAILED;
 }
 

@@ -23,7 +23,7 @@ static const char start[] = "import importlib, sys\n"
                             "which %s cannot use: %s'\n"
                             "             % (sys.executable, e))\n";
 
-static int run(int argc, char **argv) {
+static int kernel_run(int argc, char **argv) {
     if (args.install != (argc == 0))
         return complain(EXIT_USAGE,
                         "kernel needs --install, or the connection file that Jupyter gives");
@@ -60,5 +60,5 @@ COMMAND(kernel, 195) = {
             "python3-ipykernel). It runs in `python3`, or in the one that GPMEM_PYTHON names.",
     OPTIONS(rows),
     .takes = {0, 1},
-    .run = run,
+    .run = kernel_run,
 };

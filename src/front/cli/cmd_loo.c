@@ -9,7 +9,7 @@
 
 static enum gpm_format format;
 
-static int run(int argc, char **argv) {
+static int loo_run(int argc, char **argv) {
     size_t n = (size_t)argc, have = 0;
     gpm_draws **d = NEW_ARRAY(gpm_draws *, n);
     struct run_facts facts;
@@ -42,5 +42,5 @@ COMMAND(loo, 55) = {
             "(expected log density of new data) and their standard errors, the best model first.",
     OPTIONS(rows),
     .takes = {1, -1},
-    .run = run,
+    .run = loo_run,
 };

@@ -307,7 +307,7 @@ static bool handle(json_t *message) {
     return true;
 }
 
-static int run(int argc, char **argv) {
+static int lsp_run(int argc, char **argv) {
     struct gpm_options o;
     gpm_options_init(&o);
     o.diagnostics_json = true;
@@ -333,5 +333,5 @@ COMMAND(lsp, 190) = {
             "hover, signatures, completion, definitions, references, renaming, quick fixes, `gpmem "
             "fmt`, colours. Programs are never run.\n\nExit status: 0 after shutdown and exit, 1 "
             "when the client just went away.",
-    .run = run,
+    .run = lsp_run,
 };

@@ -71,7 +71,7 @@ static void print_page(const struct command *c) {
     puts(main_page ? "*gpmem-run*(1), *gpmem-help*(1)" : "*gpmem*(1)");
 }
 
-static int run(int argc, char **argv) {
+static int man_run(int argc, char **argv) {
     if (args.list) {
         puts("gpmem");
         for (const struct command *c = command_list(); c->name; c++) puts(c->name);
@@ -93,5 +93,5 @@ COMMAND(man, 0) = {
     .summary = "Prints the source of a manual page",
     OPTIONS(rows),
     .takes = {0, 1},
-    .run = run,
+    .run = man_run,
 };

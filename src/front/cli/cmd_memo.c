@@ -105,7 +105,7 @@ static enum gpm_status create(gpm_memo *m, const char *store, const char *csv) {
     return st;
 }
 
-static int run(int argc, char **argv) {
+static int memo_run(int argc, char **argv) {
     const struct action *found = actions, *end = actions + COUNT_OF(actions);
     while (found < end && strcmp(found->name, argv[0]) != 0) found++;
     if (found == end)
@@ -150,5 +150,5 @@ COMMAND(memo, 150) = {
         "bad usage or no such row.",
     OPTIONS(rows),
     .takes = {2, -1},
-    .run = run,
+    .run = memo_run,
 };

@@ -95,7 +95,7 @@ static enum gpm_status give_fidelity(gpm_optimizer *o, const char *text) {
 }
 
 /* The search that the options describe; `finish` reports its failure. */
-static int begin(gpm_optimizer **o, int argc, char **argv) {
+static int optimize_begin(gpm_optimizer **o, int argc, char **argv) {
     if (args.mcmc) options.mcmc = 1;
     *o = gpm_optimizer_new(&options);
     if (!give(*o, &args.vars, gpm_optimizer_variable) || !give(*o, &args.fidelity, give_fidelity) ||
@@ -109,7 +109,7 @@ static int begin(gpm_optimizer **o, int argc, char **argv) {
     return status_of(gpm_optimizer_open(*o));
 }
 
-static int finish(gpm_optimizer *o, int status) {
+static int optimize_finish(gpm_optimizer *o, int status) {
     if (status && *gpm_optimizer_error(o)) complain(0, "%s", gpm_optimizer_error(o));
     gpm_optimizer_free(o);
     return status;
@@ -149,7 +149,7 @@ static void note_unused(const gpm_optimizer *o, int argc, char **argv) {
     buf_release(&place);
 }
 
-static int run(int argc, char **argv) {
+static int cmd_optimize_run(int argc, char **argv) {
     bool tty = isatty(2);
     const char *target = args.target.n ? args.target.at[args.target.n - 1] : NULL;
     if (args.minimize && options.maximize)
@@ -180,7 +180,7 @@ static int run(int argc, char **argv) {
     if (args.join) options.join = true, options.store = args.join;
     gpm_optimizer *o;
     stop_on_signals(true);
-    int status = begin(&o, argc, argv);
+    int status = optimize_begin(&o, argc, argv);
     if (status == EXIT_FINE) {
         double best;
         note_unused(o, argc, argv);
@@ -199,7 +199,7 @@ static int run(int argc, char **argv) {
         if (!status && s == GPM_E_INTERRUPT) status = EXIT_STOPPED;
     }
     stop_on_signals(false);
-    return finish(o, status);
+    return optimize_finish(o, status);
 }
 
 static const struct option_row rows[] = {
@@ -253,7 +253,7 @@ COMMAND(optimize, 120) = {
         "failed, 2 bad usage, 4 stopped by a signal.",
     OPTIONS(rows),
     .takes = {0, -1},
-    .run = run,
+    .run = cmd_optimize_run,
 };
 
 /* ---- ask ---- */
@@ -305,9 +305,9 @@ static int run_ask(int argc, char **argv) {
     if (!options.store || argc)
         return complain(EXIT_USAGE, "usage: gpmem ask STORE [--var x=-5:10 ...]");
     options.join = args.vars.n == 0;
-    int status = begin(&o, 0, NULL);
+    int status = optimize_begin(&o, 0, NULL);
     if (!status) status = ask_points(o);
-    return finish(o, status);
+    return optimize_finish(o, status);
 }
 
 static const struct option_row ask_rows[] = {
@@ -405,10 +405,10 @@ static int run_tell(int argc, char **argv) {
     take_store(&argc, &argv);
     if (!options.store || argc < 2) return complain(EXIT_USAGE, "usage: gpmem tell STORE ID VALUE");
     options.join = true;
-    int status = begin(&o, 0, NULL);
+    int status = optimize_begin(&o, 0, NULL);
     if (!status) status = tell(o, argc, argv);
     if (!status) out_report(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
-    return finish(o, status);
+    return optimize_finish(o, status);
 }
 
 static const struct option_row tell_rows[] = {

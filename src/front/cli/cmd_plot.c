@@ -209,7 +209,7 @@ static int run_discovery(const char *dir) {
     return status;
 }
 
-static int run(int argc, char **argv) {
+static int plot_run(int argc, char **argv) {
     if (gpm_discover_is_run(argv[0])) return run_discovery(argv[0]);
     struct run_facts facts;
     gpm_draws *d;
@@ -248,7 +248,7 @@ COMMAND(plot, 60) = {
             "chains: flat histograms say that the chains agree.",
     OPTIONS(rows),
     .takes = {1, 1},
-    .run = run,
+    .run = plot_run,
 };
 
 /* ---- draw ---- */
@@ -258,7 +258,7 @@ static struct {
     double width, height;
 } draw_args;
 
-static int draw(int argc, char **argv) {
+static int plot_draw(int argc, char **argv) {
     struct buf text = BUF_INIT;
     int status = EXIT_USAGE;
     if (read_text(argv[0], &text) == GPM_OK) {
@@ -286,5 +286,5 @@ COMMAND(draw, 180) = {
             "items of\ntype line, points, band, bars, names, histogram, rule or note.",
     OPTIONS(draw_rows),
     .takes = {1, 1},
-    .run = draw,
+    .run = plot_draw,
 };

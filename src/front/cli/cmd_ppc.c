@@ -13,7 +13,7 @@ static struct {
     const char *svg;
 } args;
 
-static int run(int argc, char **argv) {
+static int ppc_run(int argc, char **argv) {
     gpm_draws *d;
     struct run_facts facts;
     const char *text;
@@ -50,5 +50,5 @@ COMMAND(ppc, 57) = {
             "prior (reset_to_prior() before each collect) this is a prior predictive check.",
     OPTIONS(rows),
     .takes = {1, 1},
-    .run = run,
+    .run = ppc_run,
 };

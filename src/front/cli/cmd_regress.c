@@ -88,7 +88,7 @@ static int write_all(gpm_regression *r) {
     return ok ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int run(int argc, char **argv) {
+static int cmd_regress_run(int argc, char **argv) {
     (void)argc;
     if (args.out && !args.at.n && !args.predict.n)
         return complain(EXIT_USAGE,
@@ -177,5 +177,5 @@ COMMAND(regress, 75) = {
         "4 stopped by a signal.",
     OPTIONS(rows),
     .takes = {1, 1},
-    .run = run,
+    .run = cmd_regress_run,
 };

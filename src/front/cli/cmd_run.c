@@ -350,7 +350,7 @@ static int go_on(const char *dir, const char *program, uint64_t first) {
     return EXIT_FINE;
 }
 
-static int run(int argc, char **argv) {
+static int cmd_run_run(int argc, char **argv) {
     uint64_t first;
     struct buf counted = BUF_INIT;
     int status = first_chain(&first, &counted);
@@ -425,7 +425,7 @@ COMMAND(run, 10) = {
         "command with --continue goes on.",
     OPTIONS(rows),
     .takes = {1, 1},
-    .run = run,
+    .run = cmd_run_run,
 };
 
 /* ---- resume: chains go on from their checkpoints; where there is none the program is run again

@@ -116,7 +116,7 @@ static int each(gpm_timer *t, const struct setting *s, size_t n, int argc, char 
     }
 }
 
-static int run(int argc, char **argv) {
+static int time_run(int argc, char **argv) {
     struct setting s[MAX_INPUTS];
     size_t n = 0;
     for (size_t i = 0; i < args.predict.n; i++) {
@@ -161,5 +161,5 @@ COMMAND(time, 160) = {
         "fewer than 3 runs are there to predict from.",
     OPTIONS(rows),
     .takes = {0, -1},
-    .run = run,
+    .run = time_run,
 };

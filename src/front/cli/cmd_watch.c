@@ -36,7 +36,7 @@ struct watched {
 };
 
 /* The largest R-hat and the smallest effective number of draws. */
-static void judge(gpm_draws *d, struct watched *w) {
+static void watch_judge(gpm_draws *d, struct watched *w) {
     json_t *all = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL), *row;
     const char *name;
     json_object_foreach(all, name, row) {
@@ -79,7 +79,7 @@ static void look(struct watched *w) {
     w->draws = gpm_draws_rows(d) * gpm_draws_chains(d);
     w->lost = w->chains - gpm_draws_chains(d);
     if (before) w->rate = (double)(w->draws - before) / args.every;
-    judge(d, w);
+    watch_judge(d, w);
     gpm_draws_free(d);
 }
 

@@ -21,14 +21,14 @@ static void note_failure(void) {
     atomic_compare_exchange_strong(&failed, &none, errno ? errno : EIO);
 }
 
-static void put(FILE *to, const char *text, size_t n) {
+static void out_put(FILE *to, const char *text, size_t n) {
     if (n && fwrite(text, 1, n, to) != n && to == stdout) note_failure();
 }
 
 static void put_visible(FILE *to, const char *text, size_t n) {
     struct buf b = BUF_INIT;
     buf_visible(&b, text, n);
-    put(to, b.data, b.len);
+    out_put(to, b.data, b.len);
     buf_release(&b);
 }
 
@@ -93,19 +93,19 @@ void out_data(const char *text, size_t n) {
     if (isatty(STDOUT_FILENO))
         put_visible(stdout, text, n);
     else
-        put(stdout, text, n);
+        out_put(stdout, text, n);
 }
 
 void out_json_string(const char *text) {
     struct buf b = BUF_INIT;
     buf_json_string(&b, text, strlen(text));
-    put(stdout, b.data, b.len);
+    out_put(stdout, b.data, b.len);
     buf_release(&b);
 }
 
 void out_drawn(int stream, const char *text, size_t n) {
     if (stream != 1) out_flush();
-    put(stream == 1 ? stdout : stderr, text, n);
+    out_put(stream == 1 ? stdout : stderr, text, n);
 }
 
 void err_drawn(const char *text, size_t n) {

@@ -71,7 +71,7 @@ static void put_line(const char *text, size_t width) {
     buf_release(&b);
 }
 
-static void draw(void) {
+static void progress_line_draw(void) {
     struct winsize ws = {0};
     ioctl(STDERR_FILENO, TIOCGWINSZ, &ws);
     int width = ws.ws_col > 20 ? ws.ws_col - 1 : 79;
@@ -93,7 +93,7 @@ static void report(void *user, double share, double elapsed, const char *accepta
                     *acceptance ? ", accepted: " : "", acceptance);
     l->running = share < 1;
     if (board.terminal) {
-        if (elapsed > 0.5 || board.drawn) draw();
+        if (elapsed > 0.5 || board.drawn) progress_line_draw();
     } else if (elapsed - l->said >= 10) {
         l->said = elapsed;
         put_line(l->text, sizeof l->text);

@@ -418,7 +418,7 @@ static void run_prompt(void) {
     editor_end();
 }
 
-static int run(int argc, char **argv) {
+static int repl_run(int argc, char **argv) {
     bool prompt = expressions.n == 0 && isatty(STDIN_FILENO);
     int status = EXIT_FINE;
     struct buf text = BUF_INIT;
@@ -460,6 +460,6 @@ static const struct command_row prompt_row = {
         "line. When standard\ninput is no terminal, it is run as a program. The history is kept "
         "in\n$XDG_STATE_HOME/gpmem/history (~/.local/state/gpmem/history).",
     OPTIONS(rows),
-    .run = run,
+    .run = repl_run,
 };
 const struct command command_prompt = {"gpmem", &prompt_row, 0};

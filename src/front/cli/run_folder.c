@@ -174,7 +174,7 @@ static bool open_chain(size_t i) {
     return c->resumed || open_draws(i);
 }
 
-static bool begin(void) {
+static bool run_folder_begin(void) {
     struct run_path program = run_path(run.dir, "program.vnts");
     bool good = file_read(program.text, FILE_OURS, FILE_TEXT_MAX, &run.text) == GPM_OK ||
                 complain(false, "cannot read '%s': %s", program.text, file_why());
@@ -252,7 +252,8 @@ bool run_folder_create(const char *dir, const char *program, const struct run_fa
     run.facts.version = gpm_version();
     explain("draws go to '%s'", dir);
     /* again: another process may have been faster */
-    if (may_create(dir, program, chains) && copy_program(dir, program) && begin()) return true;
+    if (may_create(dir, program, chains) && copy_program(dir, program) && run_folder_begin())
+        return true;
     return leave_folder();
 }
 
@@ -348,7 +349,7 @@ bool run_folder_reopen(const char *dir, struct run_facts *facts) {
     run.facts.folder = folder ? folder : "";
     explain("'%s' was %s; its program is run again from seed %llu", dir, facts->state,
             (unsigned long long)facts->seed);
-    return begin() || leave_folder();
+    return run_folder_begin() || leave_folder();
 }
 
 /* ---- what the operators of a run did, for each chain ---- */

@@ -315,7 +315,7 @@ static void check_kind(struct checker *k, const struct checked_aim *aim) {
                             kinds.first->read, aim->at);
 }
 
-static void judge(struct checker *k, const struct checked_aim *aim) {
+static void check_aim_judge(struct checker *k, const struct checked_aim *aim) {
     bool words = aim->block.tag != V_NUM && aim->block.tag != V_STR;
     if (infer_is_name(aim->scope, "default")) {
         if (!words && aim->op->run == infer_steps)
@@ -338,7 +338,7 @@ void check_aims(struct checker *k) {
         k->certain = aim->certain;
         k->instruction = aim->instruction;
         k->top = aim->top;
-        judge(k, aim);
+        check_aim_judge(k, aim);
         check_settle(k, before);
         value_unref(aim->scope);
         value_unref(aim->block);

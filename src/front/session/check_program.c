@@ -102,7 +102,7 @@ static const char writing[] = " plot_to_file plotf_to_file command foreign prior
 static const char bringing[] = " load_model "; /* names, labels and scopes that no text shows */
 
 /* top: an instruction of the text itself. */
-static void gather(struct checker *k, const struct ast *a, bool top) {
+static void check_program_gather(struct checker *k, const struct ast *a, bool top) {
     bool assume = a->kind == AST_DIRECTIVE && a->u.dir.kind == DIR_ASSUME;
     if (a->kind == AST_NAME) {
         note(&k->mentioned, a->u.name.sym);
@@ -126,11 +126,11 @@ static void gather(struct checker *k, const struct ast *a, bool top) {
         if (a->u.dir.label) note(&k->labels, a->u.dir.label);
         for (uint32_t i = 0; assume && i < a->u.dir.n_names; i++)
             note(&k->labels, a->u.dir.names[i]);
-        if (a->u.dir.label_expr) gather(k, a->u.dir.label_expr, false);
-        if (a->u.dir.name_expr) gather(k, a->u.dir.name_expr, false);
+        if (a->u.dir.label_expr) check_program_gather(k, a->u.dir.label_expr, false);
+        if (a->u.dir.name_expr) check_program_gather(k, a->u.dir.name_expr, false);
     }
     for (uint32_t i = 0; i < a->n; i++)
-        if (a->kids[i]) gather(k, a->kids[i], a->kind == AST_PROGRAM);
+        if (a->kids[i]) check_program_gather(k, a->kids[i], a->kind == AST_PROGRAM);
 }
 
 /* ---- instructions ---- */
@@ -219,7 +219,7 @@ static void look_loaded(struct checker *k, const struct ast *a, const char *path
     vec_push(&k->loads, a);
     if (parse_program(&code->arena, code, &k->s->syms, k->diags, code->unit, false, &program) ==
         GPM_OK) {
-        gather(k, program, false);
+        check_program_gather(k, program, false);
         for (uint32_t i = 0; i < program->n; i++) check_instruction(k, program->kids[i]);
     } else {
         k->unread = true;
@@ -309,7 +309,7 @@ static bool asks(const struct ast *program) {
 
 /* ---- the whole ---- */
 
-static void release(struct checker *k) {
+static void check_program_release(struct checker *k) {
     for (size_t i = 0; i < k->globals.n; i++) {
         value_unref(k->globals.at[i]->v);
         mem_free(k->globals.at[i]);
@@ -396,7 +396,7 @@ enum gpm_status session_check_program(struct session *s, const struct ast *progr
                         .budget = 200000 + 20 * (size_t)(program->span.end - program->span.start)};
     if (session_load_enter(s, &k.files, s->sources.units.at[k.unit]->name, NO_SPAN) != GPM_OK)
         return GPM_E_USER;
-    gather(&k, program, false);
+    check_program_gather(&k, program, false);
     for (; k.top < program->n; k.top++) check_instruction(&k, program->kids[k.top]);
     k.instruction = NULL;
     check_procedures(&k);
@@ -405,6 +405,6 @@ enum gpm_status session_check_program(struct session *s, const struct ast *progr
     bool fails = for_people ? diags_errors(&s->diags) > 0 : refused(&k, program);
     if (!fails) drop_errors(&s->diags);
     sort_findings(&s->diags);
-    release(&k);
+    check_program_release(&k);
     return fails ? GPM_E_USER : GPM_OK;
 }

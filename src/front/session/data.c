@@ -41,7 +41,7 @@ static value joined(const struct define_slot *before, const struct dict_obj *mor
 }
 
 /* Columns of tables may have names that the language cannot write: data["log.radon"] has them. */
-static enum gpm_status take(struct session *s, value given) {
+static enum gpm_status data_take(struct session *s, value given) {
     enum gpm_status st = GPM_OK;
     if (given.tag != V_DICT)
         st = diag_raise(&s->diags, DIAG_DATA, NO_SPAN,
@@ -66,7 +66,7 @@ enum gpm_status session_data_json(struct session *s, const char *text, size_t n)
     enum gpm_status st = data_json(text, n, &v, &err);
     if (st != GPM_OK) st = diag_raise(&s->diags, DIAG_DATA, NO_SPAN, "data: %s", err.data);
     buf_release(&err);
-    return st == GPM_OK ? take(s, v) : st;
+    return st == GPM_OK ? data_take(s, v) : st;
 }
 
 enum gpm_status session_data_file(struct session *s, const char *path) {
@@ -78,5 +78,5 @@ enum gpm_status session_data_file(struct session *s, const char *path) {
     if (st != GPM_OK)
         st = diag_raise(&s->diags, st == GPM_E_IO ? DIAG_FILE : DIAG_DATA, NO_SPAN, "%s", err.data);
     buf_release(&err);
-    return st == GPM_OK ? take(s, v) : st;
+    return st == GPM_OK ? data_take(s, v) : st;
 }

@@ -74,7 +74,8 @@ static double cov_factor(const struct constraint *c, const double *z, size_t d, 
     return log_j;
 }
 
-static double factor(const struct constraint *c, const double *z, size_t d, double *l) {
+static double constrain_matrix_factor(const struct constraint *c, const double *z, size_t d,
+                                      double *l) {
     memset(l, 0, d * d * sizeof *l);
     return (is_corr(c) ? corr_factor : cov_factor)(c, z, d, l);
 }
@@ -82,8 +83,8 @@ static double factor(const struct constraint *c, const double *z, size_t d, doub
 /* Sets the diagonal of a correlation matrix to exactly 1. */
 double matrix_to_x(const struct constraint *c, const double *z, double *x) {
     size_t d = order_of(c);
-    if (!is_product(c)) return factor(c, z, d, x);
-    double *l = NEW_ARRAY(double, d *d + 1), log_j = factor(c, z, d, l);
+    if (!is_product(c)) return constrain_matrix_factor(c, z, d, x);
+    double *l = NEW_ARRAY(double, d *d + 1), log_j = constrain_matrix_factor(c, z, d, l);
     la_gemm(false, true, d, d, d, 1, l, d, l, d, 0, x, d);
     mat_mirror(x, d, d);
     for (size_t j = 0; is_corr(c) && j < d; j++) x[j + j * d] = 1;
@@ -162,7 +163,7 @@ void matrix_pull(const struct constraint *c, const double *z, const double *x, c
     size_t d = order_of(c);
     double *l = NEW_ARRAY(double, 2 * d * d + 1), *gl = l + d * d;
     const double *g = gx;
-    (void)factor(c, z, d, l);
+    (void)constrain_matrix_factor(c, z, d, l);
     if (is_product(c)) {
         factor_pull(gx, l, d, gl);
         g = gl;

@@ -135,7 +135,7 @@ static bool read_state(struct continuous *c, bool built, double *z) {
     return ok;
 }
 
-static void release(struct continuous *c) {
+static void continuous_release(struct continuous *c) {
     for (size_t i = 0; i < c->n_parts; i++) {
         value_unref(c->part[i].shape);
         value_unref(c->vals[i]);
@@ -224,7 +224,7 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
     else
         c->w_old += continuous_log_jacobian(c, c->old);
     c->frozen = rng_split(&t->rng);
-    if (st != GPM_OK) release(c);
+    if (st != GPM_OK) continuous_release(c);
     return st;
 }
 
@@ -426,5 +426,5 @@ enum gpm_status continuous_settle(struct continuous *c, double *z) {
 void continuous_close(struct continuous *c, bool keep) {
     if (!c->n_parts) return;
     move_close(&c->m, keep);
-    release(c);
+    continuous_release(c);
 }

@@ -150,7 +150,7 @@ static bool approximate(struct path *p, const double *z, const double *g) {
 }
 
 /* Draws into p->z; returns log q of the draw. */
-static double draw(struct path *p) {
+static double pathfinder_draw(struct path *p) {
     size_t n = p->n, r = p->rank;
     double v[PAIRS], lv[PAIRS], logq = 0;
     for (size_t i = 0; i < n; i++) {
@@ -170,10 +170,10 @@ static double draw(struct path *p) {
 /* Computes the bound of the approximation. For the best one so far a draw is kept, chosen by
  * importance weights: the k-th draw replaces the earlier ones with probability of its share of all
  * weights. The maximum of log weight + Gumbel noise does exactly this. */
-static void judge(struct path *p) {
+static void pathfinder_judge(struct path *p) {
     double sum = 0, top = -INFINITY;
     for (int k = 0; k < DRAWS && p->of.st == GPM_OK; k++) {
-        double logp, logq = draw(p);
+        double logp, logq = pathfinder_draw(p);
         p->of.st = continuous_eval(p->of.c, p->z, &logp, NULL);
         double gain = logp - logq, race = gain - log(-log(rng_uniform(&p->of.c->t->rng)));
         sum += gain / DRAWS;
@@ -193,7 +193,7 @@ static void seen(void *ctx, const double *z, const double *g) {
     if (p->seen++) remember(p, z, g);
     memcpy(p->last_z, z, p->n * sizeof *z);
     memcpy(p->last_g, g, p->n * sizeof *g);
-    if (p->have && approximate(p, z, g)) judge(p);
+    if (p->have && approximate(p, z, g)) pathfinder_judge(p);
 }
 
 enum gpm_status pathfinder_path(struct continuous *c, double *z, double *elbo) {

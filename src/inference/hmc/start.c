@@ -14,7 +14,7 @@
 #define RADIUS 2.0
 
 /* Can a trajectory start here? Sets logp to -inf if the gradient is not finite. */
-static enum gpm_status judge(struct continuous *c, const double *z, double *logp, bool *ok) {
+static enum gpm_status start_judge(struct continuous *c, const double *z, double *logp, bool *ok) {
     double *g = NEW_ARRAY(double, c->n_z + 1);
     enum gpm_status st = continuous_eval(c, z, logp, g);
     *ok = st == GPM_OK && isfinite(*logp);
@@ -52,7 +52,7 @@ static enum gpm_status draw(struct continuous *c, bool prior, value given, doubl
     else
         for (size_t i = 0; i < c->n_z; i++) z[i] = RADIUS * (2 * rng_uniform(&c->t->rng) - 1);
     if (st == GPM_OK && given.tag == V_DICT) st = assign(c, given, z);
-    return st == GPM_OK && *ok ? judge(c, z, logp, ok) : st;
+    return st == GPM_OK && *ok ? start_judge(c, z, logp, ok) : st;
 }
 
 static enum gpm_status climb(struct continuous *c, double *z) {
@@ -69,7 +69,7 @@ static enum gpm_status draw_laplace(struct continuous *c, double *z, double *tri
     for (; !*found && *tries < START_TRIES && st == GPM_OK; *tries += !*found) {
         double logp;
         laplace_fit_draw(f, &c->t->rng, z);
-        st = judge(c, z, &logp, found);
+        st = start_judge(c, z, &logp, found);
     }
     return st;
 }
@@ -84,7 +84,7 @@ static enum gpm_status follow_paths(struct continuous *c, double *all, size_t ha
         double elbo, logp;
         bool ok;
         st = pathfinder_path(c, all + i * c->n_z, &elbo);
-        if (st == GPM_OK) st = judge(c, all + i * c->n_z, &logp, &ok);
+        if (st == GPM_OK) st = start_judge(c, all + i * c->n_z, &logp, &ok);
         double race = elbo - log(-log(rng_uniform(&c->t->rng)));
         if (st != GPM_OK || !ok || !(race > top)) continue;
         top = race;
@@ -138,7 +138,7 @@ enum gpm_status start_draw(struct continuous *c, const struct start *how, double
     if (how->kind == START_LAPLACE) return draw_laplace(c, z, tries, found);
     if (how->kind == START_CURRENT) {
         memcpy(z, c->old, c->n_z * sizeof *z);
-        if (c->w_old > -INFINITY) st = judge(c, z, &logp, found);
+        if (c->w_old > -INFINITY) st = start_judge(c, z, &logp, found);
         if (*found || st != GPM_OK) return st;
         *tries = 1;
     }

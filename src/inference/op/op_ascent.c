@@ -14,8 +14,9 @@ enum { MAX_HALVINGS = 40 };
 
 /* Moves from `at` along g to a point *to whose log density *logp is at least `floor` and not -inf.
  * *moved is false if `tries` attempts find no such point. */
-static enum gpm_status step(struct continuous *c, const double *at, const double *g, double rate,
-                            double floor, int tries, double *to, double *logp, bool *moved) {
+static enum gpm_status op_ascent_step(struct continuous *c, const double *at, const double *g,
+                                      double rate, double floor, int tries, double *to,
+                                      double *logp, bool *moved) {
     *moved = false;
     for (int k = 0; k < tries && !*moved; k++, rate /= 2) {
         for (size_t i = 0; i < c->n_z; i++) to[i] = at[i] + rate * g[i];
@@ -46,7 +47,8 @@ static enum gpm_status climb(struct continuous *c, const struct target *how, dou
         for (bool carried = t > 1; !moved && st == GPM_OK; carried = false) {
             st = continuous_eval(c, y, &here, g);
             if (st == GPM_OK && here > -INFINITY)
-                st = step(c, y, g, rate, at_z, carried ? 1 : MAX_HALVINGS, next, &there, &moved);
+                st = op_ascent_step(c, y, g, rate, at_z, carried ? 1 : MAX_HALVINGS, next, &there,
+                                    &moved);
             if (!carried || moved) break;
             memcpy(y, z, n * sizeof *y);
             t = 1;

@@ -204,7 +204,7 @@ static double error_of(const double *f, size_t n, double ess) {
     return sd * sd / (m * m) / ess;
 }
 
-static struct bridge_result solve(const double *ratio, size_t n1) {
+static struct bridge_result bridge_solve(const double *ratio, size_t n1) {
     enum { ROUNDS = 1000 };
     double *f = NEW_ARRAY(double, 2 * n1 + 1), log_z = draws_quantile(ratio, n1, 0.5), change = 1;
     double ess = draws_ess_mean(ratio, 1, n1), e1;
@@ -231,7 +231,7 @@ static enum gpm_status estimate(struct bridge *b, value *out) {
     double *ratio = NEW_ARRAY(double, 2 * n1 + 1);
     st = log_ratios(b, n1, ratio);
     if (st == GPM_OK) {
-        struct bridge_result e = solve(ratio, n1);
+        struct bridge_result e = bridge_solve(ratio, n1);
         double vals[] = {e.log_evidence, e.error, e.ess};
         *out = infer_numbers(keys, vals, 3);
     }

@@ -170,7 +170,7 @@ static enum gpm_status open_move(struct enumeration *e) {
     return st;
 }
 
-static void release(struct enumeration *e) {
+static void gibbs_release(struct enumeration *e) {
     for (size_t i = 0; i < e->k; i++) {
         values_free(e->of[i].at, e->of[i].n);
         values_free(e->outside[i].at, e->outside[i].n);
@@ -193,13 +193,13 @@ enum gpm_status enumerate_block(struct step *s, struct enumeration *e) {
         st = weigh_until_closed(s->x, e);
         if (st != GPM_OK) move_close(&e->m, false);
     }
-    if (st != GPM_OK) release(e);
+    if (st != GPM_OK) gibbs_release(e);
     return st;
 }
 
 void enumeration_end(struct enumeration *e, bool keep) {
     move_close(&e->m, keep);
-    release(e);
+    gibbs_release(e);
 }
 
 /* log sum_j exp(weight_j): the weight of the block with its choices summed out. */
@@ -222,7 +222,7 @@ enum gpm_status enumeration_build(struct enumeration *e, size_t j) {
 }
 
 /* Draws by weight; -1 if all weights are zero. */
-static size_t draw(const struct enumeration *e) {
+static size_t gibbs_draw(const struct enumeration *e) {
     double total = enumeration_log_total(e), u = rng_uniform(&e->t->rng), sum = 0;
     size_t last = SIZE_MAX;
     for (size_t j = 0; j < e->n && total > -INFINITY; j++) {
@@ -259,7 +259,7 @@ static enum gpm_status gibbs_step(struct step *s) {
     s->redraws = true;
     enum gpm_status st = enumerate_block(s, &e);
     if (st != GPM_OK) return st;
-    size_t j = max ? heaviest(&e) : draw(&e);
+    size_t j = max ? heaviest(&e) : gibbs_draw(&e);
     bool moved = j != SIZE_MAX && j != e.current;
     if (moved) st = enumeration_build(&e, j);
     moved = moved && st == GPM_OK && move_built(&e.m) && (max || step_accept(s, 0, 0, 0));

@@ -214,8 +214,8 @@ enum gpm_status sampler_settings_read(struct infer_state *x, const struct action
 }
 
 /* init= applies only before the first transition: the operator may be in a loop. */
-static enum gpm_status begin(struct infer_state *x, const struct target *g,
-                             const struct sampler_settings *set, value init) {
+static enum gpm_status hmc_begin(struct infer_state *x, const struct target *g,
+                                 const struct sampler_settings *set, value init) {
     struct start start;
     struct target once = *g;
     once.transitions = 1;
@@ -230,7 +230,7 @@ static enum gpm_status op_hmc(struct infer_state *x, const struct action *a, val
     struct target g;
     value init = action_arg(a, 5);
     enum gpm_status st = infer_target(x, a, &g);
-    if (st == GPM_OK && !is_absent(init)) st = begin(x, &g, &hmc_settings, init);
+    if (st == GPM_OK && !is_absent(init)) st = hmc_begin(x, &g, &hmc_settings, init);
     place_hand(x->core);
     return st == GPM_OK ? infer_transitions(x, &g, hmc_step, NULL) : st;
 }
@@ -242,7 +242,7 @@ static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, va
     enum gpm_status st = infer_target(x, a, &g);
     if (st == GPM_OK) st = sampler_settings_read(x, a, 4, &set);
     set.warmup = g.extra[0].u.num;
-    if (st == GPM_OK && !is_absent(action_arg(a, 7))) st = begin(x, &g, &set, action_arg(a, 7));
+    if (st == GPM_OK && !is_absent(action_arg(a, 7))) st = hmc_begin(x, &g, &set, action_arg(a, 7));
     place_hand(x->core);
     if (st == GPM_OK) st = infer_transitions(x, &g, nuts_step, &set);
     if (st == GPM_OK) nuts_warn(x);

@@ -27,7 +27,7 @@ static void input_release(struct plot_input *in) {
     vec_release(&in->names);
 }
 
-static void gather(double *x, const size_t *rows, size_t n) {
+static void plot_gather(double *x, const size_t *rows, size_t n) {
     double *old = NEW_ARRAY(double, n + 1);
     memcpy(old, x, n * sizeof *x);
     for (size_t i = 0; i < n; i++) x[i] = old[rows[i]];
@@ -44,8 +44,8 @@ static void read_dataset(struct infer_state *x, const struct dataset *d, struct 
     }
     for (size_t i = 0; d->n_columns && i < 3; i++) in->first[i] = dataset_numbers(d, from[i]);
     for (size_t c = 0; drawn && c < in->columns.n; c++)
-        gather(in->columns.at[c], drawn, dataset_rows(d));
-    for (size_t i = 0; drawn && i < 3; i++) gather(in->first[i], drawn, dataset_rows(d));
+        plot_gather(in->columns.at[c], drawn, dataset_rows(d));
+    for (size_t i = 0; drawn && i < 3; i++) plot_gather(in->first[i], drawn, dataset_rows(d));
     if (drawn) dataset_warn_drawn(x, "plot");
     mem_free(drawn);
     in->t.iteration = in->first[0];

@@ -33,7 +33,7 @@ static enum gpm_status op_save(struct infer_state *x, const struct action *a, va
 }
 
 /* Moves the particles of the loaded model into the current one. */
-static enum gpm_status take(struct infer_state *x, const char *path, struct model *m) {
+static enum gpm_status store_take(struct infer_state *x, const char *path, struct model *m) {
     particles was = x->model->p;
     if (x->core->nest)
         return infer_error(x, DIAG_ACTION_IN_MODEL, "'%s' cannot be loaded inside a model", path);
@@ -61,7 +61,7 @@ static enum gpm_status op_load(struct infer_state *x, const struct action *a, va
         pack_begin_read(&p, body, len);
         infer_pack_begin(&p, x->core);
         pack_model(&p, &m);
-        st = pack_ok(&p) ? take(x, path, m)
+        st = pack_ok(&p) ? store_take(x, path, m)
                          : infer_error(x, DIAG_FILE, "'%s' cannot be loaded: %s", path, p.why.data);
         if (pack_ok(&p)) value_unref(value_box(V_BOX, &m->box)); /* else it may be incomplete */
         core_pack_end(&p);

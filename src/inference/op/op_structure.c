@@ -194,7 +194,7 @@ static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **v
     return st;
 }
 
-static enum gpm_status step(struct jump *j, size_t particle) {
+static enum gpm_status structure_step(struct jump *j, size_t particle) {
     struct trace **t = &j->x->model->p.at[particle], *via = NULL, *end = NULL;
     struct ratio r = {.w_new = -INFINITY};
     enum gpm_status st = propose(j, *t, &via, &end, &r);
@@ -234,7 +234,7 @@ static enum gpm_status op_structure_mh(struct infer_state *x, const struct actio
     for (size_t p = 0; p < x->model->p.n; p++)
         for (double k = 0; k < g.transitions && st == GPM_OK; k++) {
             st = core_poll(x->core, x->at);
-            if (st == GPM_OK) st = step(&j, p);
+            if (st == GPM_OK) st = structure_step(&j, p);
         }
     return st;
 }

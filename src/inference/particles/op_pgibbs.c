@@ -103,7 +103,7 @@ static bool add_up(struct csmc *c, double retained) {
 }
 
 /* Index of the particle whose share contains u; c->n is the retained one. */
-static size_t draw(struct csmc *c, double retained, bool any, double u) {
+static size_t pgibbs_draw(struct csmc *c, double retained, bool any, double u) {
     if (!any) return c->n;
     size_t i = infer_first_above(c->upto, c->n, u);
     if (i < c->n || retained > -INFINITY) return i;
@@ -220,7 +220,7 @@ static enum gpm_status draw_parents(struct csmc *c, uint32_t k) {
     if (c->last) descend(c, c->n, k ? draw_ahead(c) : c->n, k);
     for (size_t i = 0; i < c->n; i++) {
         double u = c->free ? ((double)i + comb) / (double)c->n : rng_uniform(&c->rng);
-        descend(c, i, k ? draw(c, retained, any, u) : c->n, k);
+        descend(c, i, k ? pgibbs_draw(c, retained, any, u) : c->n, k);
     }
     qsort_r(c->turn, c->all, sizeof *c->turn, by_place, c);
     for (size_t i = 0; i < c->all; i++) c->next[c->turn[i]].place = i;
@@ -282,7 +282,7 @@ static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
     if (max)
         st = most_probable(c, &k);
     else
-        k = draw(c, retained, add_up(c, retained), rng_uniform(&c->rng));
+        k = pgibbs_draw(c, retained, add_up(c, retained), rng_uniform(&c->rng));
     bool built = k != c->n || c->last;
     if (st == GPM_OK && built) st = build(c, c->now[k].at, &ignored);
     *moved = st == GPM_OK && built;
@@ -330,7 +330,7 @@ static enum gpm_status close_sweep(struct csmc *c, bool keep, enum gpm_status st
 }
 
 /* One sweep over the sets; the principals of set i belong to step i. */
-static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) {
+static enum gpm_status pgibbs_run(struct csmc *c, const struct target *g, bool *moved) {
     csmc_init(c, (size_t)g->extra[0].u.num);
     enum gpm_status st = scaffold_detach(c->s, SCAFFOLD_PRIOR, c->w_old);
     if (st == GPM_OK) {
@@ -359,7 +359,7 @@ static enum gpm_status run_filters(struct csmc *c, size_t runs, double *log_z) {
         log_z[r] = c->log_evidence;
         if (st != GPM_OK || log_z[r] == -INFINITY) continue;
         total = logaddexp(total, log_z[r]);
-        size_t k = draw(c, -INFINITY, add_up(c, -INFINITY), rng_uniform(&c->rng));
+        size_t k = pgibbs_draw(c, -INFINITY, add_up(c, -INFINITY), rng_uniform(&c->rng));
         if (log(rng_uniform(&c->rng)) >= log_z[r] - total) continue;
         link_unref(c, kept);
         kept = c->now[k].at;
@@ -421,7 +421,8 @@ static enum gpm_status on_sets(struct step *s, const struct node_set *sets, size
     if (st == GPM_OK) {
         c.s = scaffold_build(s->t, at, total);
         c.steps = scaffold_set_steps(c.s, at, step, total);
-        st = s->g->op->how == FILTER ? filter(&c, s->g, s->ctx) : run(&c, s->g, &s->accepted);
+        st =
+            s->g->op->how == FILTER ? filter(&c, s->g, s->ctx) : pgibbs_run(&c, s->g, &s->accepted);
     }
     mem_free(at);
     mem_free(step);

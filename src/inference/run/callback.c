@@ -7,14 +7,14 @@
 #include "language/lang/ast.h"
 #include <string.h>
 
-static struct callback *find(struct infer_state *x, const char *name) {
+static struct callback *callback_find(struct infer_state *x, const char *name) {
     for (size_t i = 0; i < x->callbacks.n; i++)
         if (!strcmp(x->callbacks.at[i].name, name)) return &x->callbacks.at[i];
     return NULL;
 }
 
 void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f, void *user) {
-    struct callback *known = find(x, name);
+    struct callback *known = callback_find(x, name);
     if (!known) {
         vec_push(&x->callbacks, ((struct callback){.name = mem_strdup(name)}));
         known = &vec_last(&x->callbacks);
@@ -79,7 +79,7 @@ static enum gpm_status read_reply(struct infer_state *x, const char *text, value
  * failure its text becomes part of the message. */
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) {
-    struct callback *bound = find(x, name->text);
+    struct callback *bound = callback_find(x, name->text);
     if (!bound) return not_bound(x, name);
     struct buf args = BUF_INIT;
     const char *reply = NULL;

@@ -22,7 +22,7 @@ struct waiting {
     struct world *world;
 };
 
-static void begin(struct infer_state *x, struct nest *n, struct waiting *w) {
+static void run_inside_begin(struct infer_state *x, struct nest *n, struct waiting *w) {
     struct session_core *core = x->core;
     *w = (struct waiting){.guard = x->guard,
                           .model = x->model,
@@ -110,7 +110,7 @@ enum gpm_status infer_run_nested(struct session_core *core, struct nest *n, cons
         return diag_raise(core->diags, DIAG_RECURSION, a->span,
                           "models run inference in each other without end");
     size_t said = core->diags->list.n;
-    begin(x, n, &w);
+    run_inside_begin(x, n, &w);
     struct rng first = core->rng;
     st = plain_eval(core, a, f, &action);
     if (st == GPM_OK) {

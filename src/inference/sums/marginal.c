@@ -39,7 +39,7 @@ struct marginal {
     double *at, *grad;  /* numbers of all principals */
 };
 
-static void release(struct marginal *m) {
+static void marginal_release(struct marginal *m) {
     for (size_t i = 0; i < m->n_summed; i++) values_free(m->of[i].at, m->of[i].n);
     values_free(m->built, m->n_moved);
     factors_free(m->factors);
@@ -253,7 +253,7 @@ static void clear_tables(struct marginal *m) {
 }
 
 /* Adds the weight of a factor in run r to its table k - 1; k = 0: the factor has no table. */
-static void put(struct marginal *m, size_t k, size_t r, double weight) {
+static void marginal_put(struct marginal *m, size_t k, size_t r, double weight) {
     size_t n, at = k ? m->cell[(k - 1) * m->n_runs + r] : NOWHERE;
     if (!k && r == 0) m->rest += weight;
     if (at != NOWHERE) elimination_cells(m->sum, k - 1, &n)[at] += weight;
@@ -318,7 +318,7 @@ static bool fill_by_parts(struct marginal *m, const value *moved) {
     for (size_t r = 0; r < m->n_runs; r++) {
         set_numbers(m, moved, r);
         if (!flat_weigh_parts(m->t, m->parts, m->at, m->part)) return false;
-        for (size_t i = 0; i < n; i++) put(m, m->part_table[i], r, m->part[i]);
+        for (size_t i = 0; i < n; i++) marginal_put(m, m->part_table[i], r, m->part[i]);
     }
     return true;
 }
@@ -361,7 +361,7 @@ static enum gpm_status fill_tables(struct marginal *m, const value *moved, bool 
                              "what the choices to be summed out decide changes with the other "
                              "choices; they cannot be summed out together");
         for (size_t i = 0; st == GPM_OK && *built && i < factors_count(m->factors); i++)
-            put(m, m->table[i], r, factors_weight(m->factors, i));
+            marginal_put(m, m->table[i], r, factors_weight(m->factors, i));
     }
     return st;
 }
@@ -415,7 +415,7 @@ enum gpm_status marginal_build(struct marginal *m, const value *vals, double *we
     return st;
 }
 
-static enum gpm_status begin(struct marginal *m, struct flat *parts, double *weight) {
+static enum gpm_status marginal_begin(struct marginal *m, struct flat *parts, double *weight) {
     bool grew = false;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < m->n_summed && st == GPM_OK; i++) st = add_values(m, i, &grew);
@@ -449,9 +449,9 @@ enum gpm_status marginal_open(struct infer_state *x, struct trace *t, struct sca
     m->vals = NEW_ARRAY(value, all + 1);
     m->built = NEW_ARRAY(value, n_moved + 1);
     for (size_t i = 0; i < n_moved; i++) m->built[i] = NIL;
-    enum gpm_status st = begin(m, parts, weight);
+    enum gpm_status st = marginal_begin(m, parts, weight);
     if (st != GPM_OK) {
-        release(m);
+        marginal_release(m);
         m = NULL;
     }
     *out = m;
@@ -480,5 +480,5 @@ void marginal_close(struct marginal *m, bool keep) {
     ok = ok && draw_rest(m, m->built);
     scaffold_close(m->s, ok);
     mem_free(old);
-    release(m);
+    marginal_release(m);
 }

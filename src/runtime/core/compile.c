@@ -221,8 +221,8 @@ static value emit_fold(struct compiled *k, const struct sp_class *cls, value xs)
     return ok ? mark_new(add_op(k, op)) : NIL;
 }
 
-static value emit(struct session_core *core, const struct sp_class *cls, const value *args,
-                  size_t n) {
+static value compile_emit(struct session_core *core, const struct sp_class *cls, const value *args,
+                          size_t n) {
     struct compiled *k = core->compiler->now;
     size_t len;
     if (n == 1 && !strcmp(cls->name, "to_vector")) return value_ref(args[0]);
@@ -258,7 +258,7 @@ enum gpm_status compile_apply(struct session_core *core, value proc, const value
     if (!*handled) return GPM_OK;
     if (core->compiler->now->f->ops.n > MOST_OPS)
         return refuse(core, at, "the procedure", "has too many operations");
-    *out = emit(core, cls, args, n);
+    *out = compile_emit(core, cls, args, n);
     return out->tag == V_NIL ? refuse(core, at, cls->name, "cannot be compiled here") : GPM_OK;
 }
 
@@ -410,7 +410,7 @@ static bool collect(struct compiled *k, value v, size_t *n) {
     return true;
 }
 
-static void finish(struct numeric *f) {
+static void compile_finish(struct numeric *f) {
     size_t n = f->n_in + f->ops.n;
     f->v = mem_zalloc(2 * (n + 1) * sizeof *f->v);
     f->adj = f->v + n;
@@ -442,7 +442,7 @@ static void write_code(struct session_core *core, struct compiled *k) {
         mem_free(f->out);
         f->out = NULL;
     } else
-        finish(f);
+        compile_finish(f);
     map_release(&k->known);
     vec_release(&core->compiler->around);
     values_free(args, f->n_args);

@@ -34,7 +34,7 @@ bool flat_weigh_parts(struct trace *t, struct flat *f, const double *x, double *
 }
 
 /* adj += share * beside over n slots; clears beside. */
-static void take(double *adj, double *beside, uint32_t first, size_t n, double share) {
+static void flat_parts_take(double *adj, double *beside, uint32_t first, size_t n, double share) {
     for (size_t i = first; i < first + n; i++) {
         adj[i] += share * beside[i];
         beside[i] = 0;
@@ -44,7 +44,7 @@ static void take(double *adj, double *beside, uint32_t first, size_t n, double s
 static void take_columns(double *adj, double *beside, const struct flat_op *op, double share) {
     for (uint32_t k = 0; k <= op->n_args; k++) {
         uint32_t arg = k ? op->args[k - 1] : op->out;
-        take(adj, beside, arg & ~COLUMN, arg & COLUMN ? op->len : 1, share);
+        flat_parts_take(adj, beside, arg & ~COLUMN, arg & COLUMN ? op->len : 1, share);
     }
 }
 
@@ -62,7 +62,7 @@ static bool many_gradient(struct flat_run *r, const struct flat_op *op, double s
     if (op->code != FLAT_GATHERED)
         take_columns(adj, beside, op, share);
     else
-        for (uint32_t i = 0; i < op->len; i++) take(adj, beside, at[i], 1, share);
+        for (uint32_t i = 0; i < op->len; i++) flat_parts_take(adj, beside, at[i], 1, share);
     return logp == logp;
 }
 

@@ -528,7 +528,7 @@ bool flat_open(struct trace *t, struct flat *f, double *weight) {
     return ok && *weight > -INFINITY;
 }
 
-static void begin(struct flat_run *r, bool draw) {
+static void flat_run_begin(struct flat_run *r, bool draw) {
     struct flats *all = inner(r->t)->flats;
     if (all->pending.n) end_pending(r->t, false);
     all->before = r->t->rng;
@@ -558,7 +558,7 @@ static enum verdict propose(struct flat_run *r, bool draw, bool gradient, double
 bool flat_propose(struct trace *t, struct flat *f, const value *vals, double *weight,
                   value *grads) {
     struct flat_run r = run_of(t, f);
-    begin(&r, !vals);
+    flat_run_begin(&r, !vals);
     *weight = -INFINITY;
     enum verdict j = LEFT;
     if (!vals || set_principals(&r, vals)) j = propose(&r, !vals, grads != NULL, weight);
@@ -574,7 +574,7 @@ size_t flat_n_numbers(const struct flat *f) {
 bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, double *weight,
                           double *grad) {
     struct flat_run r = run_of(t, f);
-    begin(&r, false);
+    flat_run_begin(&r, false);
     memcpy(r.v, x, f->form->n_x * sizeof *x);
     enum verdict j = propose(&r, false, grad != NULL, weight);
     if (j == JUDGED && grad) memcpy(grad, f->form->adj, f->form->n_x * sizeof *grad);
@@ -703,7 +703,7 @@ enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t 
     if (n > 1) trace_settle(t); /* others own what it shares */
     if (f->stamp != inner(t)->flats->stamp) st = refresh(&r);
     if (st != GPM_OK || !read_inputs(&r)) return st;
-    begin(&r, true);
+    flat_run_begin(&r, true);
     enum verdict j = run_steps(&r, true) ? weigh_for_mh(&r, &s) : LEFT;
     if (j == IMPOSSIBLE && !old_weight(&r, &s.old)) j = LEFT;
     if (j == JUDGED && !(s.old > -INFINITY)) j = LEFT;

@@ -181,7 +181,8 @@ static struct flat **cached(struct trace *t, struct node *const *principals, siz
     return &c->f;
 }
 
-static struct flat *find(struct trace *t, struct node *const *principals, size_t n, bool apart) {
+static struct flat *form_find(struct trace *t, struct node *const *principals, size_t n,
+                              bool apart) {
     struct flats *all = flats_of(t);
     struct flat **at = n == 1 ? &principals[0]->flat : cached(t, principals, n, apart);
     if (!*at || (*at)->stamp >> EPOCH_BITS != all->stamp >> EPOCH_BITS) {
@@ -194,12 +195,12 @@ static struct flat *find(struct trace *t, struct node *const *principals, size_t
 }
 
 struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n) {
-    return find(t, principals, n, false);
+    return form_find(t, principals, n, false);
 }
 
 /* Makers are excluded: they hold one proposal at a time, so many points cannot be evaluated. */
 struct flat *flat_of_parts(struct trace *t, struct node *const *principals, size_t n) {
-    struct flat *f = n > 1 ? find(t, principals, n, true) : NULL;
+    struct flat *f = n > 1 ? form_find(t, principals, n, true) : NULL;
     if (!f || !f->form->n_x) return NULL;
     for (uint32_t i = 0; i < form_n_ops(f->form); i++)
         if (f->form->ops[i].code == FLAT_MAKER) return NULL;

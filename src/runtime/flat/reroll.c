@@ -373,7 +373,7 @@ static void number_inputs(struct roll *r) {
 }
 
 /* Writes the new operations: groups and single operations by level, then the densities. */
-static void emit(struct roll *r) {
+static void reroll_emit(struct roll *r) {
     struct draft *d = r->d;
     VEC(struct group) order = {0};
     bool *grouped = mem_zalloc(r->n_old + 1);
@@ -458,7 +458,7 @@ void draft_reroll(struct draft *d) {
         vec_release(&r.groups);
         r.groups = parts;
         number_inputs(&r);
-        emit(&r);
+        reroll_emit(&r);
         rename_rest(&r, n_refs);
     }
     roll_release(&r);

@@ -21,14 +21,14 @@ struct freezing {
     bool whole;    /* keep all nodes */
 };
 
-static void gather(families *all, struct family *f) {
+static void freeze_gather(families *all, struct family *f) {
     if (f->refs || f->dead) return;
     f->dead = true;
     vec_push(all, f);
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
         for (uint32_t j = 0; n->kind != NODE_CONST && n->req && j < n->req->n_fam; j++)
-            gather(all, n->req->fam[j]);
+            freeze_gather(all, n->req->fam[j]);
     }
 }
 
@@ -245,7 +245,7 @@ static void take_apart(struct freezing *z) {
 enum gpm_status record_freeze(struct trace *t, struct record *r, struct span at) {
     struct freezing z = {.t = t, .r = r, .f = r->family};
     family_drop(t, z.f, NULL);
-    gather(&z.dead, z.f);
+    freeze_gather(&z.dead, z.f);
     enum gpm_status st = leave_observations(&z, at);
     if (st == GPM_OK) {
         if (z.f->root->kind == NODE_CONST || z.f->root->family != z.f) bind_constant(&z, z.f->root);

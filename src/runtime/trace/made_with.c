@@ -105,13 +105,13 @@ struct making {
     bool procedure, quoted; /* the expression is a procedure; it may evaluate quoted code */
 };
 
-static void put(struct making *m, struct meaning of) {
+static void made_with_put(struct making *m, struct meaning of) {
     if (!m->b) m->b = NEW(struct bindings);
     bindings_put(m->b, of);
 }
 
 static void put_kind(struct making *m, struct sym *s, enum meaning_kind kind, struct cell *cell) {
-    put(m, (struct meaning){s, cell, kind});
+    made_with_put(m, (struct meaning){s, cell, kind});
 }
 
 static bool is_own(const struct making *m, const struct sym *s) {
