@@ -13,8 +13,9 @@
 
 /* The length of a blank at p: of ASCII, no-break, narrow and thin ones; 0: none. */
 static size_t blank(const char *p) {
-    static const char *const wide[] = {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89", " ", "\t"};
-    for (size_t i = 0; i < COUNT_OF(wide); i++)
+    static const char *const wide[] = {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};
+    if (*p == ' ' || *p == '\t') return 1;
+    for (size_t i = 0; *p & 0x80 && i < COUNT_OF(wide); i++)
         if (!strncmp(p, wide[i], strlen(wide[i]))) return strlen(wide[i]);
     return 0;
 }
@@ -173,8 +174,27 @@ static bool take_rest(const char **at, struct body *b) {
     return true;
 }
 
+/* plain := [sign] digits [. digits] [exponent], the whole cell: nothing has to be looked up */
+static bool take_plain(const char *p, struct body *b) {
+    size_t n = 0, points = 0;
+    b->negative = *p == '-';
+    p += *p == '-' || *p == '+';
+    for (; ascii_digit(p[n]) || p[n] == '.'; n++) points += p[n] == '.';
+    if (!n || points > 1) return false;
+    if (p[n] == 'e' || p[n] == 'E') {
+        n += 1 + (p[n + 1] == '-' || p[n + 1] == '+');
+        if (!ascii_digit(p[n])) return false;
+        while (ascii_digit(p[n])) n++;
+    }
+    b->p = p;
+    b->n = n;
+    return !p[n];
+}
+
 /* amount := ['('] [mark] [sign] [mark] body [magnitude] [mark] [note] [')'], blanks between */
 static bool take_body(const char *p, struct body *b) {
+    *b = (struct body){0};
+    if (take_plain(p, b)) return true;
     *b = (struct body){0};
     while (blank(p)) p += blank(p);
     bool paren = *p == '(';
@@ -223,6 +243,8 @@ struct votes {
     size_t comma_decimal, comma_group, point_group, point_decimal, open;
     size_t point_open; /* 30.512: of most columns three decimals, of amounts of money hardly */
     bool large;        /* an ungrouped number of four digits or more: thousands are not separated */
+    bool small;        /* a whole number of three digits or less */
+    bool comma, point, gap; /* there are some; blanks or apostrophes among digits */
 };
 
 /* Digits before the first and after the last of a sign. */
@@ -243,6 +265,9 @@ static void look(const struct body *b, char sign, size_t *count, size_t *before,
 static void vote(const struct body *b, struct votes *v) {
     const char *comma = memchr(b->p, ',', b->n), *point = memchr(b->p, '.', b->n);
     size_t nc, bc, ac, np, bp, ap;
+    v->comma |= comma != NULL;
+    v->point |= point != NULL;
+    for (size_t i = 0; i < b->n && !v->gap; i++) v->gap = b->p[i] == '\'' || blank(b->p + i);
     look(b, ',', &nc, &bc, &ac);
     look(b, '.', &np, &bp, &ap);
     if (comma && point) {
@@ -268,19 +293,10 @@ static void vote(const struct body *b, struct votes *v) {
             v->point_decimal++;
         else if (bp > 1)
             v->point_open++;
-    } else if (b->n > 3 && strspn(b->p, "0123456789") >= b->n) {
-        v->large = true;
+    } else if (strspn(b->p, "0123456789") >= b->n) {
+        v->large |= b->n > 3;
+        v->small |= b->n <= 3;
     }
-}
-
-/* Does the cell separate its thousands? */
-static bool grouped(const struct number_style *s, const char *cell) {
-    struct body b;
-    if (!cell || !take_body(cell, &b)) return false;
-    for (size_t i = 0; i < b.n; i++)
-        if (b.p[i] == (s->decimal == ',' ? '.' : ',') || b.p[i] == '\'' || blank(b.p + i))
-            return true;
-    return false;
 }
 
 /* Of currencies whose countries write a point before decimals: 1,234 is a thousand. */
@@ -362,7 +378,6 @@ static bool read_truth(const char *yes, const char *cell, double *out) {
 void number_style_find(size_t n, const char *const *cells, char decimal, struct number_style *out) {
     struct votes v = {0};
     struct behind behind = {0};
-    bool small = false;
     *out = (struct number_style){.decimal = decimal ? decimal : '.'};
     for (size_t i = 0; i < n; i++) {
         struct body b;
@@ -371,7 +386,6 @@ void number_style_find(size_t n, const char *const *cells, char decimal, struct 
         vote(&b, &v);
         look_behind(&b, &behind, out);
         if (v.open + v.point_open > before && !out->doubt) out->doubt = cells[i];
-        small |= b.n <= 3 && strspn(b.p, "0123456789") >= b.n;
         if (b.unit && !*out->unit && b.unit_n < sizeof out->unit)
             memcpy(out->unit, b.unit, b.unit_n);
     }
@@ -381,11 +395,11 @@ void number_style_find(size_t n, const char *const *cells, char decimal, struct 
     if (!decimal && comma > point) out->decimal = ',';
     /* 998 beside 1,002: whole numbers that are grouped from a thousand on */
     bool points = v.point_open && continental(out->unit);
-    if (!decimal && points && !comma && !point && small && !v.large) out->decimal = ',';
-    out->open = !decimal && (v.open || points) && !comma && !point && !(small && !v.large) &&
+    if (!decimal && points && !comma && !point && v.small && !v.large) out->decimal = ',';
+    out->open = !decimal && (v.open || points) && !comma && !point && !(v.small && !v.large) &&
                 !english(out->unit);
     if (!out->open) out->doubt = NULL;
-    for (size_t i = 0; i < n && !out->thousands; i++) out->thousands = grouped(out, cells[i]);
+    out->thousands = v.gap || (out->decimal == ',' ? v.point : v.comma);
 }
 
 /* group := 1 to 3 digits (sep 2 or 3 digits)*, the last of 3 */

@@ -341,6 +341,7 @@ static bool text_missing(const char *s) {
         "-",       "--",     "#n/a",    "#na",      "<na>",  "nat", "none", "-nan",
         "1.#qnan", "1.#ind", "-1.#ind", "#n/a n/a", ":",     "***", "n.a.", "#div/0!",
         "#value!", "#ref!",  "#num!",   "#name?",   "#null!"};
+    if (ascii_digit(s[*s == '-']) && !strchr(s, '#')) return false;
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (ascii_casecmp(s, words[i]) == 0) return true;
     return false;
