@@ -25,63 +25,32 @@ static size_t minus(const char *p) {
     return strncmp(p, "\xe2\x88\x92", 3) ? 0 : 3; /* U+2212 */
 }
 
-/* mark := '%' | the sign or the code of a currency; its length, 0: none */
-static size_t mark(const char *p) {
-    static const char *const marks[] = {"%",
-                                        "$",
-                                        "\xe2\x82\xac",
-                                        "\xc2\xa3",
-                                        "\xc2\xa5",
-                                        "\xe2\x82\xb9",
-                                        "\xe2\x82\xbd",
-                                        "\xe2\x82\xa9",
-                                        "\xe2\x82\xba",
-                                        "R$",
-                                        "US$",
-                                        "Fr.",
-                                        "kr",
-                                        "USD",
-                                        "EUR",
-                                        "GBP",
-                                        "JPY",
-                                        "CHF",
-                                        "CNY",
-                                        "RMB",
-                                        "AUD",
-                                        "CAD",
-                                        "NZD",
-                                        "SEK",
-                                        "NOK",
-                                        "DKK",
-                                        "PLN",
-                                        "CZK",
-                                        "HUF",
-                                        "RUB",
-                                        "INR",
-                                        "BRL",
-                                        "MXN",
-                                        "ZAR",
-                                        "KRW",
-                                        "TRY",
-                                        "SGD",
-                                        "HKD",
-                                        "THB",
-                                        "ILS",
-                                        "TWD",
-                                        "IDR",
-                                        "MYR",
-                                        "PHP",
-                                        "AED",
-                                        "SAR",
-                                        "CLP",
-                                        "ARS",
-                                        "COP"};
-    size_t best = 0;
-    for (size_t i = 0; i < COUNT_OF(marks); i++) {
-        size_t n = strlen(marks[i]);
-        if (!strncmp(p, marks[i], n) && n > best) best = n;
+/* A word of a list whose words stand between blanks, that the text begins with: the longest; its
+ * length, 0: none. */
+static size_t begins(const char *list, const char *p) {
+    size_t best = 0, n;
+    for (const char *w = list; *w; w += n) {
+        w += *w == ' ';
+        n = strcspn(w, " ");
+        if (n > best && !strncmp(p, w, n)) best = n;
     }
     return best;
+}
+
+/* Is it a word of the list, which begins and ends with a blank? */
+static bool is_listed(const char *list, const char *word, size_t n) {
+    for (const char *w = list; n && (w = strchr(w, ' ')) && w[1]; w++)
+        if (!strncmp(w + 1, word, n) && w[n + 1] == ' ') return true;
+    return false;
+}
+
+/* mark := '%' | the sign or the code of a currency; its length, 0: none */
+static size_t mark(const char *p) {
+    static const char marks[] =
+        "% $ \xe2\x82\xac \xc2\xa3 \xc2\xa5 \xe2\x82\xb9 \xe2\x82\xbd \xe2\x82\xa9 \xe2\x82\xba "
+        "R$ US$ Fr. kr USD EUR GBP JPY CHF CNY RMB AUD CAD NZD SEK NOK DKK PLN CZK HUF RUB INR BRL "
+        "MXN ZAR KRW TRY SGD HKD THB ILS TWD IDR MYR PHP AED SAR CLP ARS COP";
+    return begins(marks, p);
 }
 
 /* unit := one of measurement, to the end of a word; its length, 0: none */
@@ -96,9 +65,7 @@ static size_t unit(const char *p) {
                                 "mmol/L g/l g/L km/h kmh m/s mph kn l/s m3/s m\xc2\xb3/s kB MB GB "
                                 "TB kJ MJ GJ J kcal cal N kN Nm pH pcs St. ";
     size_t n = strcspn(p, " \t)");
-    for (const char *u = units; n && (u = strchr(u, ' ')) && u[1]; u++)
-        if (!strncmp(u + 1, p, n) && u[n + 1] == ' ') return n;
-    return 0;
+    return is_listed(units, p, n) ? n : 0;
 }
 
 /* magnitude := thousands, millions, ... of a number, as in 987K and 1.2M; 0: none */
@@ -112,13 +79,10 @@ static char magnitude(const char *p) {
  * statistics put it behind values (provisional, estimated, revised, break ...); its length, 0: none
  */
 static size_t note(const char *p) {
-    static const char *const signs[] = {"*",        "\xe2\x80\xa0", "\xe2\x80\xa1",
-                                        "\xc2\xa7", "\xc2\xb9",     "\xc2\xb2",
-                                        "\xc2\xb3", "\xc2\xaa",     "#"};
+    static const char signs[] =
+        "* \xe2\x80\xa0 \xe2\x80\xa1 \xc2\xa7 \xc2\xb9 \xc2\xb2 \xc2\xb3 \xc2\xaa #";
     static const char letters[] = "pebrfcduzn";
-    size_t n = 0;
-    for (size_t i = 0; i < COUNT_OF(signs); i++)
-        if (!strncmp(p, signs[i], strlen(signs[i]))) n = strlen(signs[i]);
+    size_t n = begins(signs, p);
     if (n) return n + (p[n] ? note(p + n) : 0);
     if (*p == '(' || *p == '[') {
         char close = *p == '(' ? ')' : ']';
@@ -303,20 +267,14 @@ static void vote(const struct body *b, struct votes *v) {
 static bool english(const char *unit) {
     static const char known[] = " $ \xc2\xa3 \xc2\xa5 \xe2\x82\xb9 \xe2\x82\xa9 US$ USD GBP JPY "
                                 "CNY RMB INR AUD NZD SGD HKD KRW TWD THB ILS MXN PHP MYR ";
-    size_t n = strlen(unit);
-    for (const char *u = known; n && (u = strchr(u, ' ')) && u[1]; u++)
-        if (!strncmp(u + 1, unit, n) && u[n + 1] == ' ') return true;
-    return false;
+    return is_listed(known, unit, strlen(unit));
 }
 
 /* Of currencies whose countries write points between thousands: 30.512 may be thirty thousand. */
 static bool continental(const char *unit) {
-    static const char *const known[] = {
-        "\xe2\x82\xac", "EUR", "kr",  "kr.", "DKK", "NOK", "SEK", "z\xc5\x82", "PLN",
-        "K\xc4\x8d",    "CZK", "HUF", "Ft",  "R$",  "BRL", "TRY", "RUB"};
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (!strcmp(unit, known[i])) return true;
-    return false;
+    static const char known[] = " \xe2\x82\xac EUR kr kr. DKK NOK SEK z\xc5\x82 PLN K\xc4\x8d "
+                                "CZK HUF Ft R$ BRL TRY RUB ";
+    return is_listed(known, unit, strlen(unit));
 }
 
 /* What the cells have behind their numbers. */
@@ -446,6 +404,12 @@ bool number_style_read(const struct number_style *s, const char *cell, double *o
                                      : 1e12;
     buf_release(&text);
     return ok;
+}
+
+void number_style_doubt(const struct number_style *s, struct buf *out) {
+    buf_printf(out,
+               "the %s of '%.40s' may separate decimals or thousands, and no other value tells",
+               strchr(s->doubt, ',') ? "comma" : "point", s->doubt);
 }
 
 void number_style_say(const struct number_style *s, struct buf *out) {

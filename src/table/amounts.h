@@ -31,6 +31,8 @@ struct number_style {
 };
 /* decimal: '.' or ',' as the user said, 0 to find it. Cells may be NULL (missing). */
 void number_style_find(size_t n, const char *const *cells, char decimal, struct number_style *out);
+/* "the comma of '1,234' may separate decimals or thousands, and no other value tells". */
+void number_style_doubt(const struct number_style *s, struct buf *out);
 /* A finite number; false if the cell is not a number in this style. */
 bool number_style_read(const struct number_style *s, const char *cell, double *out);
 /* ", decimal commas, thousands separators, in EUR": what was unusual. */

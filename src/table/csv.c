@@ -8,7 +8,6 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "table/amounts.h"
 #include "table/times.h"
 
 #include <stdlib.h>
@@ -22,8 +21,7 @@ struct reader {
     struct buf field; /* scratch */
     VEC(const char *) cells;
     VEC(size_t) lines;
-    VEC(size_t) widths; /* of rows whose width is settled at the end */
-    bool table;
+    VEC(size_t) widths; /* of rows, settled at the end */
     struct buf *err;
 };
 
@@ -96,18 +94,6 @@ static void end_of_line(struct reader *r) {
     r->line++;
 }
 
-static enum gpm_status check_width(struct reader *r, size_t got, size_t line) {
-    struct csv *c = r->c;
-    if (c->n_cols == 0) {
-        if (got > CSV_MAX_COLUMNS) return bad(c, line, "more than 10000 columns", r->err);
-        c->n_cols = (int)got;
-    }
-    if ((int)got == c->n_cols) return GPM_OK;
-    return buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: %zu field%s where the first row has %d%s",
-                    c->name, line, got, got == 1 ? "" : "s", c->n_cols,
-                    c->n_cols == 1 ? "; what stands before a table is to begin with #" : "");
-}
-
 /* row := field (sep field)* newline */
 static enum gpm_status read_row(struct reader *r) {
     size_t line = r->line, before = r->cells.n;
@@ -120,11 +106,8 @@ static enum gpm_status read_row(struct reader *r) {
     }
     end_of_line(r);
     vec_push(&r->lines, line);
-    if (r->table) {
-        vec_push(&r->widths, r->cells.n - before);
-        return GPM_OK;
-    }
-    return check_width(r, r->cells.n - before, line);
+    vec_push(&r->widths, r->cells.n - before);
+    return GPM_OK;
 }
 
 static bool skip_line(struct reader *r) {
@@ -174,10 +157,12 @@ static size_t filled(const char *const *cell, size_t width) {
     return width;
 }
 
-static bool holds_time(const char *const *cell, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (time_is_one(cell[i])) return true;
-    return false;
+/* Names of columns; or times, with a name or nothing before them. */
+static bool are_heads(const char *const *cell, size_t n) {
+    size_t times = 0, from = !*cell[0];
+    for (size_t i = 0; i < n; i++) times += time_is_one(cell[i]);
+    bool names = n > from + 1 && (from ? are_names(cell + 1, n - 1) : are_names(cell, n));
+    return names && (!times || (times == n - 1 && !time_is_one(cell[0])));
 }
 
 /* Spreadsheets and banks fill lines of titles up to the width of the table with empty cells. How
@@ -190,8 +175,9 @@ static size_t padded_titles(const char *const *cell, size_t n, size_t width) {
     for (i = 0; i < n; i++)
         most = filled(cell + i * width, width) > most ? filled(cell + i * width, width) : most;
     for (i = 0; i < n; i++, cell += width) {
-        if (filled(cell, width) == most)
-            return are_names(cell, most) && !holds_time(cell, most) ? i : 0;
+        size_t all = filled(cell, width);
+        bool dated = all == 2 && time_is_one(cell[1]) && !time_is_one(cell[0]); /* "as of", a day */
+        if (all == most && !dated) return are_heads(cell, most) ? i : 0;
         if (time_is_one(cell[0]) || number_parse(cell[0], strlen(cell[0]), &x)) return 0;
     }
     return 0;
@@ -213,6 +199,18 @@ static void keep_rows(struct reader *r, size_t first, size_t last, size_t from, 
     r->cells.at = cells;
     r->lines.n = last - first;
     memmove(r->lines.at, r->lines.at + first, r->lines.n * sizeof *r->lines.at);
+}
+
+static enum gpm_status check_width(struct reader *r, size_t got, size_t line) {
+    struct csv *c = r->c;
+    if (c->n_cols == 0) {
+        if (got > CSV_MAX_COLUMNS) return bad(c, line, "more than 10000 columns", r->err);
+        c->n_cols = (int)got;
+    }
+    if ((int)got == c->n_cols) return GPM_OK;
+    return buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: %zu field%s where the first row has %d%s",
+                    c->name, line, got, got == 1 ? "" : "s", c->n_cols,
+                    c->n_cols == 1 ? "; what stands before a table is to begin with #" : "");
 }
 
 /* Remarks before and after the rows of a table are left out; all between must be as wide as it. */
@@ -335,7 +333,7 @@ static char find_separator(const char *p, const char *end) {
 }
 
 /* As people, spreadsheets, statistics packages and offices write it. */
-static bool text_missing(const char *s) {
+bool csv_is_missing(const char *s) {
     static const char *const words[] = {
         "",        "na",     "nan",     "null",     "?",     "n/a", ".",    "..",
         "-",       "--",     "#n/a",    "#na",      "<na>",  "nat", "none", "-nan",
@@ -347,33 +345,11 @@ static bool text_missing(const char *s) {
     return false;
 }
 
-static bool text_number(const char *s, double *x) {
-    return !ascii_space(*s) && number_parse(s, strlen(s), x);
-}
-
 void csv_take_header(struct csv *c) {
     c->header = c->cells;
     c->cells += c->n_cols;
     c->lines++;
     c->n_rows--;
-}
-
-/* A number as people write it (5,8 or 1.200 EUR), or a date: no name of a column. */
-static bool is_datum(const char *cell) {
-    struct number_style style;
-    double x;
-    if (!ascii_digit(cell[strspn(cell, "+-.(")])) return false; /* V1 is a name */
-    number_style_find(1, &cell, 0, &style);
-    return style.open || number_style_read(&style, cell, &x) || time_is_one(cell);
-}
-
-void csv_find_header(struct csv *c) {
-    double x;
-    for (int j = 0; j < c->n_cols; j++)
-        if (!text_missing(c->cells[j]) && !text_number(c->cells[j], &x) && !is_datum(c->cells[j])) {
-            csv_take_header(c);
-            return;
-        }
 }
 
 /* What a file begins with that is no text, and what to do about it. */
@@ -398,21 +374,20 @@ static const char *no_text(const char *text, size_t n) {
 }
 
 static enum gpm_status parse_rows(struct csv *c, const char *name, const char *text, size_t n,
-                                  bool table, struct buf *err) {
+                                  struct buf *err) {
     *c = (struct csv){.name = mem_strdup(name)};
     struct reader r = {.c = c,
                        .p = text,
                        .end = text + n,
                        .sep = find_separator(text, text + n),
                        .line = 1,
-                       .table = table,
                        .field = BUF_INIT,
                        .err = err};
     enum gpm_status s = GPM_OK;
     while (!s && r.p < r.end)
         if (!skip_line(&r)) s = read_row(&r);
     if (!s && r.lines.n == 0) s = bad(c, 1, "the file has no rows", err);
-    if (!s && table) s = settle_width(&r);
+    if (!s) s = settle_width(&r);
     c->n_rows = r.lines.n;
     c->cells = r.cells.at;
     c->lines = r.lines.at;
@@ -422,50 +397,38 @@ static enum gpm_status parse_rows(struct csv *c, const char *name, const char *t
     return s;
 }
 
-/* UTF-16, as Windows writes it in places, says so at its beginning; a table that is no UTF-8 is in
- * the older code, as spreadsheets save it. */
+/* UTF-16, as Windows writes it in places, says so at its beginning; what is no UTF-8 is in the
+ * older code, as spreadsheets save it. */
 static enum gpm_status parse(struct csv *c, const char *name, const char *text, size_t n,
-                             bool table, struct buf *err) {
+                             struct buf *err) {
     const char *says = no_text(text, n);
     *c = (struct csv){0};
     if (says) return buf_fail(err, GPM_E_FORMAT, "%s: %s", name, says);
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
     bool wide = n >= 2 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2));
-    size_t good = wide || !table ? n : utf8_check(text, n);
-    if (!wide && (good == n || !text[good])) return parse_rows(c, name, text, n, table, err);
+    size_t good = wide ? n : utf8_check(text, n);
+    if (!wide && (good == n || !text[good])) return parse_rows(c, name, text, n, err);
     struct buf utf8 = BUF_INIT;
     if (wide)
         utf8_from_utf16(text, n, &utf8);
     else
         utf8_from_windows(text, n, &utf8);
-    enum gpm_status s = parse_rows(c, name, utf8.data, utf8.len, table, err);
+    enum gpm_status s = parse_rows(c, name, utf8.data, utf8.len, err);
     buf_release(&utf8);
     return s;
 }
 
-enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
-                          struct buf *err) {
-    return parse(c, name, text, n, false, err);
-}
-
-static enum gpm_status read_file(struct csv *c, const char *path, bool table, struct buf *err) {
-    struct buf text = BUF_INIT;
-    enum gpm_status s = file_read(path, FILE_GIVEN, FILE_TEXT_MAX, &text);
-    if (s)
-        buf_printf(err, "%s: %s", path, file_why());
-    else
-        s = parse(c, path, text.data, text.len, table, err);
-    buf_release(&text);
-    return s;
-}
-
-enum gpm_status csv_read(struct csv *c, const char *path, struct buf *err) {
-    return read_file(c, path, false, err);
-}
-
 enum gpm_status csv_table(struct csv *c, const char *name, const char *text, size_t n,
                           struct buf *err) {
-    return text ? parse(c, name, text, n, true, err) : read_file(c, name, true, err);
+    if (text) return parse(c, name, text, n, err);
+    struct buf all = BUF_INIT;
+    enum gpm_status s = file_read(name, FILE_GIVEN, FILE_TEXT_MAX, &all);
+    if (s)
+        buf_printf(err, "%s: %s", name, file_why());
+    else
+        s = parse(c, name, all.data, all.len, err);
+    buf_release(&all);
+    return s;
 }
 
 void csv_drop(struct csv *c, const bool *drop) {
@@ -510,16 +473,33 @@ static bool shown_as(const char *heading, const char *name) {
     return same;
 }
 
-int csv_column(const struct csv *c, const char *name) {
+static bool alike(const char *heading, const char *name) {
+    return !ascii_casecmp(heading, name);
+}
+
+static bool contains(const char *text, const char *part) {
+    size_t n = strlen(part);
+    for (; n > 1 && *text; text++)
+        if (!ascii_ncasecmp(text, part, n)) return true;
+    return false;
+}
+
+/* The one column whose heading is so to the name; -1: none, or several. */
+static int only_column(const struct csv *c, const char *name,
+                       bool (*so)(const char *heading, const char *name)) {
     int found = -1;
     for (int j = 0; c->header && j < c->n_cols; j++)
-        if (strcmp(c->header[j], name) == 0) return j;
-    for (int j = 0; c->header && j < c->n_cols; j++)
-        if (shown_as(c->header[j], name)) found = found == -1 ? j : -2;
+        if (so(c->header[j], name)) found = found == -1 ? j : -2;
     return found >= 0 ? found : -1;
 }
 
-bool csv_numbers_rows(const char *name) {
+int csv_column(const struct csv *c, const char *name) {
+    for (int j = 0; c->header && j < c->n_cols; j++)
+        if (strcmp(c->header[j], name) == 0) return j;
+    return only_column(c, name, shown_as);
+}
+
+static bool names_rows(const char *name) {
     static const char *const names[] = {"",  "id",  "index",    "idx",    "nr",        "no",
                                         "#", "row", "rownames", "number", "unnamed: 0"};
     size_t n = strlen(name);
@@ -531,13 +511,13 @@ bool csv_numbers_rows(const char *name) {
 }
 
 bool csv_counts_rows(const struct csv *c, int col) {
-    bool named = c->header && csv_numbers_rows(c->header[col]);
+    bool named = c->header && names_rows(c->header[col]);
     double v, first = 0;
     for (size_t i = 0; i < c->n_rows && named; i++) {
         const char *cell = csv_text(c, i, col);
         named = number_parse(cell, strlen(cell), &v);
         if (!i) first = v;
-        named &= (first == 0 || first == 1) && v == first + (double)i;
+        named &= v == first + (double)i;
     }
     return named;
 }
@@ -549,37 +529,17 @@ int csv_column_of(const struct csv *c, const char *const *names) {
     return -1;
 }
 
-/* The one column of this name but for capitals; -1: none, or several. */
-static int csv_column_like(const struct csv *c, const char *name) {
-    int found = -1;
-    for (int j = 0; c->header && j < c->n_cols; j++)
-        if (!ascii_casecmp(c->header[j], name)) found = found == -1 ? j : -2;
-    return found >= 0 ? found : -1;
-}
-
-static bool contains(const char *text, const char *part) {
-    size_t n = strlen(part);
-    for (; n > 1 && *text; text++)
-        if (!ascii_ncasecmp(text, part, n)) return true;
-    return false;
-}
-
 /* The column that was probably meant; -1: none, or several. */
 static int csv_near(const struct csv *c, const char *name) {
-    int found = -1;
     const char *near = suggest_nearest(name, c->header, (size_t)c->n_cols);
-    for (int j = 0; j < c->n_cols; j++) {
-        if (near && !strcmp(c->header[j], near)) return j;
-        if (!near && contains(c->header[j], name)) found = found == -1 ? j : -2;
-    }
-    return found >= 0 ? found : -1;
+    return near ? csv_column(c, near) : only_column(c, name, contains);
 }
 
 enum gpm_status csv_find(const struct csv *c, const char *name, int *col, struct buf *err) {
     char *end;
     int j = csv_column(c, name);
     long k = strtol(name, &end, 10);
-    if (j < 0) j = csv_column_like(c, name);
+    if (j < 0) j = only_column(c, name, alike);
     if (j < 0 && end != name && *end == 0 && k >= 1 && k <= c->n_cols) j = (int)k - 1;
     if (j >= 0) {
         *col = j;
@@ -600,10 +560,6 @@ enum gpm_status csv_find(const struct csv *c, const char *name, int *col, struct
     return GPM_E_NOT_FOUND;
 }
 
-bool csv_missing(const struct csv *c, size_t row, int col) {
-    return text_missing(csv_text(c, row, col));
-}
-
 static bool is_listed(const char *cell, const char *codes) {
     for (const char *p = codes; p && *p;) {
         size_t n = strcspn(p, ",");
@@ -614,30 +570,11 @@ static bool is_listed(const char *cell, const char *codes) {
 }
 
 bool csv_missing_as(const struct csv *c, size_t row, int col, const char *codes) {
-    return is_listed(csv_text(c, row, col), codes) || csv_missing(c, row, col);
+    return is_listed(csv_text(c, row, col), codes) || csv_is_missing(csv_text(c, row, col));
 }
 
 bool csv_is_none(const char *cell, const char *codes) {
     return !ascii_casecmp(cell, "none") && !is_listed(cell, codes);
-}
-
-enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x, struct buf *err) {
-    const char *s = csv_text(c, row, col);
-    double v;
-    if (!text_missing(s) && text_number(s, &v)) {
-        *x = v;
-        return GPM_OK;
-    }
-    buf_printf(err, "%s:%zu: column ", c->name, c->lines[row]);
-    if (c->header)
-        buf_printf(err, "'%s'", c->header[col]);
-    else
-        buf_printf(err, "%d", col + 1);
-    if (text_missing(s))
-        buf_puts(err, ": the value is missing");
-    else
-        buf_printf(err, ": '%.40s' is not a number", s);
-    return GPM_E_FORMAT;
 }
 
 void csv_put(struct buf *out, const char *text) {

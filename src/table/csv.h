@@ -2,9 +2,10 @@
  *
  * CSV files as columns of text and of numbers. Quoted fields ("" inside stands for a quote, may
  * span lines), CRLF, a byte order mark, UTF-16 that begins with one; the separator (comma,
- * semicolon, tab, bar, or blanks) is found from the first lines. Every row must have as many fields
- * as the first; blank lines and lines that start with # before the first row are skipped. Errors
- * name the file and the line.
+ * semicolon, tab, bar, or blanks) is found from the first lines. Titles before the first row of the
+ * table and remarks after its last one are left out and counted; all rows between have as many
+ * fields. Blank lines and lines that start with # before the first row are skipped. What is no
+ * UTF-8 is read in the older code of spreadsheets. Errors name the file and the line.
  */
 #ifndef HOST_CSV_H
 #define HOST_CSV_H
@@ -39,17 +40,12 @@ struct csv {
     bool tidy; /* rows outside the table have been searched for */
 };
 
-/* Every row is one of data until a header is taken off. */
-GPM_MUST_USE enum gpm_status csv_read(struct csv *c, const char *path, struct buf *err);
-GPM_MUST_USE enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
-                                       struct buf *err);
-/* A table as people save it, of a text or, where that is NULL, of the file of this name: titles
- * before its first row and remarks after its last are left out and counted. */
+/* Of a text or, where that is NULL, of the file of this name. Every row is one of data until a
+ * header is taken off. */
 GPM_MUST_USE enum gpm_status csv_table(struct csv *c, const char *name, const char *text, size_t n,
                                        struct buf *err);
 void csv_release(struct csv *c);
 void csv_take_header(struct csv *c); /* the first row */
-void csv_find_header(struct csv *c); /* where it has a field that is no number, date or missing */
 
 /* Takes rows out, and counts them as left out. */
 void csv_drop(struct csv *c, const bool *drop);
@@ -67,10 +63,8 @@ void csv_reshape(struct csv *c, int n_cols, size_t n_rows, const char **cells, s
 /* By its heading, else by what its heading is shown as (buf_line), where that is one column: people
  * copy names from reports. -1: none. */
 int csv_column(const struct csv *c, const char *name);
-/* Does a column of this name number rows, where it counts them ("", "id", "PassengerId", "row_id")?
- */
-bool csv_numbers_rows(const char *name);
-/* And does this one? From 0 or 1 on, as data frames are written. */
+/* Does a column count rows one by one, and is called so ("", "id", "PassengerId", "row_id"), as
+ * data frames are written? */
 bool csv_counts_rows(const struct csv *c, int col);
 /* The column with the first of these names, up to NULL, in any capitals; -1: none. */
 int csv_column_of(const struct csv *c, const char *const *names);
@@ -82,13 +76,11 @@ static inline const char *csv_text(const struct csv *c, size_t row, int col) {
     return c->cells[row * (size_t)c->n_cols + (size_t)col];
 }
 /* Empty, NA, nan, null, ?, ., - and the like are missing. */
-bool csv_missing(const struct csv *c, size_t row, int col);
-/* So are the cells of a list "-999,x" (may be NULL), as the user says. */
+bool csv_is_missing(const char *cell);
+/* So is a cell like them, and those of a list "-999,x" (may be NULL), as the user says. */
 bool csv_missing_as(const struct csv *c, size_t row, int col, const char *codes);
 /* None, which is missing among numbers, and is not in the list: among words it is one. */
 bool csv_is_none(const char *cell, const char *codes);
-GPM_MUST_USE enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x,
-                                        struct buf *err);
 /* Writes one field, quoted when it must be. */
 void csv_put(struct buf *out, const char *text);
 #endif

@@ -2,8 +2,7 @@
  * Rows of sums and means among those of a table: see csv.h. */
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "table/amounts.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include <math.h>
 #include <string.h>
 
@@ -30,17 +29,12 @@ static const char *first_cell(const struct csv *c, size_t row) {
 static double *numbers(const struct csv *c, char decimal) {
     size_t n = c->n_rows, d = (size_t)c->n_cols;
     double *v = NEW_ARRAY(double, n *d + 1);
-    const char **cells = NEW_ARRAY(const char *, n + 1);
     for (size_t j = 0; j < d; j++) {
-        struct number_style style;
-        for (size_t i = 0; i < n; i++)
-            cells[i] = csv_missing(c, i, (int)j) ? NULL : csv_text(c, i, (int)j);
-        number_style_find(n, cells, decimal, &style);
-        for (size_t i = 0; i < n; i++)
-            if (!cells[i] || !number_style_read(&style, cells[i], &v[i * d + j]))
-                v[i * d + j] = NAN;
+        struct table_column k;
+        table_column_read(&k, c, (int)j, &(struct column_wish){.decimal = decimal});
+        for (size_t i = 0; i < n; i++) v[i * d + j] = k.x[i];
+        table_column_release(&k);
     }
-    mem_free(cells);
     return v;
 }
 

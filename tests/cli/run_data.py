@@ -38,6 +38,9 @@ expect("types", run(ALL, "--data", "d.json"),
 expect("read_json is the same", run('define q = read_json("d.json"); print(q["X"] == X, q["T"] == T, q["d"]["k"][1]);',
                                     "--data", "d.json"), "true true x\n")
 expect("CSV of people", run('print(a, b, c, d);', "-d", "german.csv"), '[1.5, -2] [1234.5, 7] [12, 3] ["ABC 12", "ABC 13"]\n')
+open("office.csv", "wb").write("Lieferung 2024;;;\nort;plz;menge;preis\n;;kg;EUR\nKöln;01067;1,5;1.200,50\nBonn;53111;2,5;900,00\n".encode("latin-1"))
+expect("a table as an office saves it", run('print(ort, plz, menge, preis, csv_lookup("office.csv", ["menge"], "preis")(2.5), read_csv("office.csv", "preis"));', "-d", "office.csv"),
+       '["Köln", "Bonn"] ["01067", "53111"] [1.5, 2.5] [1200.5, 900] 900 [1200.5, 900]\n')
 expect("CSV", run('print(a, c, data["log.b"], read_table("d.csv") == data);', "-d", "d.csv"), '[1, 3] ["x", "y"] [2, nan] false\n')
 open("odd.csv", "w").write("a,b\n1,1e999\n2,0x10\n")
 expect("no numbers of programs", run("print(b);", "-d", "odd.csv"), '["1e999", "0x10"]\n')

@@ -61,6 +61,11 @@ def check_effects():
     for line, row in zip(got, after):
         x, mid, lo, hi = line.split(",")
         assert x == month(row[0]) and abs(float(mid) - row[1]) < 4 and float(lo) < float(mid) < float(hi), (line, row)
+    with open("plan.csv", "wb") as f: f.write(("Planung für 2008;;;;\n" + text(after, True).replace("\n", "\n;EUR;°C;;\n", 1)).encode("latin-1"))
+    assert run("forecast", "kept", "--at-file", "plan.csv").stdout.splitlines()[1:] == got
+    lines = text(after, True).splitlines()
+    lines[3] = lines[3].replace(lines[3].split(";")[1], "NA")
+    assert "price is not known at %s; gaps.csv needs a number there" % month(after[2][0]) in run("forecast", "kept", "--at-file", write("gaps.csv", "\n".join(lines)), status=2).stderr
     inside = sum(float(g.split(",")[2]) <= r[1] <= float(g.split(",")[3]) for g, r in zip(got, after))
     assert inside >= 10, inside
     paths = run("forecast", "kept", "--at-file", "future.csv", "--paths", "40", "--quantiles", "0.3,0.5").stdout.splitlines()[1:]

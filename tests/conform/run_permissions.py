@@ -9,7 +9,7 @@ TOOL = os.path.abspath(sys.argv[1])
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
 # the functions behind which the world begins, by what they do to it
 DOORS = {name: kind for kind, names in {
-    "SP_READS": ("file_read", "file_before", "csv_read"),
+    "SP_READS": ("file_read", "file_before", "csv_table"),
     "SP_WRITES": ("file_write", "file_new", "file_begin", "file_append", "file_go_on", "file_folder", "file_lock", "file_remove",
                   "memo_open", "catalog_open"),
     "SP_RUNS": ("foreign_open", "proc_pool_new")}.items() for name in names}

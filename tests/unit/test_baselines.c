@@ -4,18 +4,21 @@
  * on series whose continuation is known.
  */
 #include "apps/discover/baselines.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include "support/check.h"
 #include <math.h>
+#include <string.h>
 
 /* The passengers up to the end of 1958. */
 static void airline(double *y, size_t n) {
     struct csv c;
     struct buf err = BUF_INIT;
-    assert_int_equal(csv_read(&c, SOURCE_DIR "/data/airline.csv", &err), GPM_OK);
-    csv_find_header(&c);
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(csv_number(&c, i, c.n_cols - 1, &y[i], &err), GPM_OK);
+    assert_int_equal(csv_table(&c, SOURCE_DIR "/data/airline.csv", NULL, 0, &err), GPM_OK);
+    table_head(&c, NULL);
+    struct table_column k;
+    table_column_read(&k, &c, c.n_cols - 1, &(struct column_wish){0});
+    memcpy(y, k.x, n * sizeof *y);
+    table_column_release(&k);
     csv_release(&c);
     buf_release(&err);
 }

@@ -6,6 +6,7 @@
 #ifndef DISCOVER_ASK_CURVE_H
 #define DISCOVER_ASK_CURVE_H
 #include "apps/ask/ask.h"
+#include "base/units.h"
 #include <math.h>
 
 #define EDGE_RISE   0.4  /* sd that a trend moves the level by, at least */
@@ -38,11 +39,10 @@ struct ask_axis {
 };
 /* A date in t; NaN: the axis has no such date. Inline, as are the others that a search asks of
  * every series of an index. */
-#define ASK_DAYS_PER_YEAR 365.2425
 static inline double ask_place(const struct ask_axis *a, struct ask_date d) {
     double x = a->clock == CLOCK_NUMBER  ? d.number
                : a->clock == CLOCK_YEARS ? d.at
-                                         : (d.at - 1970) * ASK_DAYS_PER_YEAR;
+                                         : (d.at - 1970) * DAYS_PER_YEAR;
     return (x - a->x0) / a->span;
 }
 /* How far from a date is still around it. */

@@ -27,7 +27,7 @@ static struct ask_axis ask_axis_of(const struct sketch *p) {
 
 /* Not finer than a knot. */
 double ask_around(const struct ask_axis *a, struct ask_date d) {
-    double unit = a->clock == CLOCK_DAYS ? d.unit * ASK_DAYS_PER_YEAR : d.unit;
+    double unit = a->clock == CLOCK_DAYS ? d.unit * DAYS_PER_YEAR : d.unit;
     if (a->clock == CLOCK_NUMBER) return 0.05;
     return fmax(AROUND * unit / a->span, 0.5 / K);
 }
@@ -50,7 +50,7 @@ static bool knots(const struct ask_predicate *q, const struct sketch *p, int *a,
 
 bool ask_periods(const struct ask_predicate *q, enum sketch_clock clock, double *from, double *to) {
     double unit = !q->period_years        ? 1
-                  : clock == CLOCK_DAYS   ? ASK_DAYS_PER_YEAR
+                  : clock == CLOCK_DAYS   ? DAYS_PER_YEAR
                   : clock == CLOCK_NUMBER ? NAN
                                           : 1;
     *from = q->period_from * unit;

@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/suggest.h"
+#include "base/units.h"
 #include "table/times.h"
 #include <math.h>
 #include <string.h>
 
-#define DEPTH_MAX     100
-#define DAYS_PER_YEAR 365.2425
+#define DEPTH_MAX 100
 
 const struct ask_row ask_rows[ASK_NAMES] = {
     [ASK_RISES] = {"rises", ASK_INTERVAL | ASK_FROM,
@@ -124,30 +124,18 @@ static bool read_date(struct ask_parser *s, const char *text, struct ask_date *d
 
 /* A number, perhaps with a unit of the calendar; *years says that it was one. */
 static bool read_period(struct ask_parser *s, char *text, double *v, bool *years) {
-    static const struct {
-        const char *name;
-        double years;
-    } units[] = {{"year", 1},
-                 {"month", 1 / 12.0},
-                 {"quarter", 0.25},
-                 {"week", 7 / DAYS_PER_YEAR},
-                 {"day", 1 / DAYS_PER_YEAR},
-                 {"hour", 1 / (24 * DAYS_PER_YEAR)},
-                 {"minute", 1 / (1440 * DAYS_PER_YEAR)}};
     size_t n = strlen(text), u = n;
     while (u > 0 && ascii_alpha(text[u - 1])) u--;
+    const struct time_unit *unit = unit_find(text + u, n - u, false);
+    if (unit) {
+        while (u > 0 && ascii_space(text[u - 1])) u--;
+        text[u] = 0;
+        if (!read_number(s, text, v)) return false;
+        *v *= unit->years;
+        *years = true;
+        return true;
+    }
     if (u < n) {
-        for (size_t i = 0; i < COUNT_OF(units); i++) {
-            size_t len = strlen(units[i].name);
-            if (n - u != len && !(n - u == len + 1 && ascii_lower(text[n - 1]) == 's')) continue;
-            if (ascii_ncasecmp(text + u, units[i].name, len)) continue;
-            while (u > 0 && ascii_space(text[u - 1])) u--;
-            text[u] = 0;
-            if (!read_number(s, text, v)) return false;
-            *v *= units[i].years;
-            *years = true;
-            return true;
-        }
         wrong(s, "expected a unit (years, months, weeks, days, hours) instead of '%s'", text + u);
         return false;
     }

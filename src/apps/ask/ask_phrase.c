@@ -3,6 +3,7 @@
 #include "apps/ask/ask_phrase.h"
 #include "base/ascii.h"
 #include "base/number.h"
+#include "base/units.h"
 #include "base/suggest.h"
 #include "table/times.h"
 #include "base/mem.h"
@@ -196,10 +197,12 @@ bool ask_expected(struct ask_words *r, const char *what) {
 }
 
 /* ---- time ---- */
-static const char unit_words[] =
-    "year years month months quarter quarters week weeks day days hour hours "
-    "minute minutes";
 static const char hedges[] = "about around approximately roughly ~ circa";
+
+static bool is_unit(const char *w) {
+    const struct time_unit *u = unit_find(w, strlen(w), false);
+    return u && u != &time_units[UNIT_SECOND]; /* one of several, say */
+}
 
 static bool is_date(const char *w) {
     return ascii_digit(*w) && time_is_one(w);
@@ -252,7 +255,7 @@ static char *take_date(struct ask_words *r) {
     ask_take(r, hedges);
     ask_take(r, "the year");
     ask_take(r, "the year");
-    if (ask_one_of(ask_peek(r, 1), unit_words)) return NULL;
+    if (is_unit(ask_peek(r, 1))) return NULL;
     return is_date(ask_peek(r, 0)) ? r->word[r->at++] : NULL;
 }
 
@@ -369,7 +372,7 @@ static bool take_length(struct ask_words *r, struct ask_clause *c) {
         return true;
     }
     const char *w = ask_peek(r, 0), *dash = strchr(w, '-'), *n = digits_of(w);
-    if (dash && ask_one_of(dash + 1, unit_words)) {
+    if (dash && is_unit(dash + 1)) {
         n = digits_of(arena_strndup(&r->a, w, (size_t)(dash - w)));
         if (!n) return false;
         c->period = ask_text(r, "%s %s", n, dash + 1);
@@ -379,7 +382,7 @@ static bool take_length(struct ask_words *r, struct ask_clause *c) {
     if (!n) return false;
     const char *to = ask_one_of(ask_peek(r, 1), "to and") ? digits_of(ask_peek(r, 2)) : NULL;
     const char *unit = ask_peek(r, to ? 3 : 1);
-    if (!ask_one_of(unit, unit_words)) return false;
+    if (!is_unit(unit)) return false;
     c->period = to ? ask_text(r, "%s..%s %s", n, to, unit) : ask_text(r, "%s %s", n, unit);
     r->at += to ? 4 : 2;
     return true;
@@ -417,7 +420,7 @@ bool ask_take_period(struct ask_words *r, struct ask_clause *c) {
     ask_take(r, "a an");
     c->says |= SAYS_PERIODIC;
     if (take_length(r, c)) return true;
-    if (ask_one_of(ask_peek(r, 0), unit_words)) {
+    if (is_unit(ask_peek(r, 0))) {
         c->period = ask_text(r, "1 %s", ask_peek(r, 0));
         r->at++;
         return true;

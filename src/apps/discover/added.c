@@ -28,7 +28,7 @@ static enum gpm_status read_rows(const struct series *s, const struct csv *c, si
     *n = 0;
     for (size_t i = 0; i < c->n_rows && st == GPM_OK; i++) {
         const char *cell = csv_text(c, i, col);
-        if (csv_missing(c, i, col)) continue;
+        if (csv_missing_as(c, i, col, NULL)) continue;
         if (!number_style_read(&s->style, cell, &y[*n])) {
             st = buf_fail(err, GPM_E_FORMAT, "%s:%zu: '%s' is not a number", c->name, c->lines[i],
                           cell);
@@ -102,10 +102,10 @@ enum gpm_status discovery_add(struct discovery *d, struct csv *c, struct buf *er
     size_t rows, n = 0, before = s->n;
     double *x = NULL;
     enum gpm_status st = may_add(d, err);
-    if (st == GPM_OK) st = series_read_times(s, c, d->opt.series.time, &rows, &x, err);
+    if (st == GPM_OK) st = series_read_times(s, c, &d->opt.series, &rows, &x, err);
     if (st != GPM_OK) return st;
     double *y = NEW_ARRAY(double, rows + 1);
-    if (s->reg.n) st = series_read_future(s, c, x, err);
+    if (s->reg.n) st = series_read_future(s, c, &d->opt.series, x, err);
     if (st == GPM_OK) st = read_rows(s, c, &n, x, y, err);
     if (st == GPM_OK && !n) st = buf_fail(err, GPM_E_FORMAT, "%s has no values", c->name);
     if (st == GPM_OK) st = smodel_data_add(&d->data, n, x, y, &data);

@@ -2,9 +2,8 @@
  * See clocks.h. */
 #include "apps/discover/clocks.h"
 #include "base/mem.h"
-#include "base/number.h"
+#include "numeric/special/robust.h"
 #include <math.h>
-#include <stdlib.h>
 
 #define HOUR   (1.0 / 24)
 #define NIGHT  (5.0 / 24) /* clocks are set back before that */
@@ -13,12 +12,9 @@
 
 /* The step of most rows; 0 without rows. */
 static double usual_step(const struct every_row *row, size_t n) {
-    double *d = NEW_ARRAY(double, n + 1), step = 0;
-    size_t k = 0;
-    for (size_t i = 1; i < n; i++)
-        if (row[i].x > row[i - 1].x) d[k++] = row[i].x - row[i - 1].x;
-    qsort(d, k, sizeof *d, number_compare);
-    if (k) step = d[k / 2];
+    double *d = NEW_ARRAY(double, n + 1);
+    size_t k = robust_steps(&row->x, n, sizeof *row / sizeof(double), d);
+    double step = k ? d[k / 2] : 0;
     mem_free(d);
     return step;
 }

@@ -10,13 +10,6 @@
 
 enum { YEAR, MONTH, DAY, QUARTER, WEEK, CLOCK, PARTS };
 
-static int column_of(const struct csv *c, const char *const *names) {
-    for (int j = 0; c->header && j < c->n_cols; j++)
-        for (size_t k = 0; names[k]; k++)
-            if (!ascii_casecmp(c->header[j], names[k])) return j;
-    return -1;
-}
-
 static void all_parts(const struct csv *c, int *col) {
     static const char *const names[PARTS][12] = {
         {"year", "yr", "jahr",
@@ -31,7 +24,7 @@ static void all_parts(const struct csv *c, int *col) {
         {"quarter", "qtr", "quartal", "trimestre", "kwartaal"},
         {"week", "wk", "iso week", "isoweek", "woche", "kw", "semaine", "semana", "settimana"},
         {"time", "hour", "hr", "hour ending", "stunde", "uhrzeit", "heure", "hora", "ora", "uur"}};
-    for (int part = 0; part < PARTS; part++) col[part] = column_of(c, names[part]);
+    for (int part = 0; part < PARTS; part++) col[part] = csv_column_of(c, names[part]);
 }
 
 /* The columns that combine with the column `time` to a time; -1: missing. */
@@ -61,7 +54,7 @@ static int whole(const struct csv *c, size_t row, int col, int lo, int hi) {
 static bool has_minutes(const struct csv *c, int col) {
     size_t cells = 0, beyond = 0;
     for (size_t row = 0; row < c->n_rows; row++) {
-        if (csv_missing(c, row, col)) continue;
+        if (csv_missing_as(c, row, col, NULL)) continue;
         int v = whole(c, row, col, 0, 2400);
         if (v < 0 || v % 100 > 59) return false;
         cells++;
@@ -174,7 +167,8 @@ static bool next_day(const struct csv *c, size_t row, const int *col, struct day
 static int year_assumed(const struct csv *c, int time, const int *col) {
     struct day d = {0, 0, 0};
     for (size_t row = 0; row < c->n_rows; row++)
-        if (!csv_missing(c, row, time) && next_day(c, row, col, &d) && d.month == 2 && d.day == 29)
+        if (!csv_missing_as(c, row, time, NULL) && next_day(c, row, col, &d) && d.month == 2 &&
+            d.day == 29)
             return 2000 - d.years;
     return 2001;
 }
@@ -186,7 +180,7 @@ static bool yearless_times(const struct csv *c, int time, const int *col, struct
     int year = year_assumed(c, time, col);
     struct day d = {0, 0, 0}, first = {0, -1, 0};
     for (size_t row = 0; row < c->n_rows; row++) {
-        if (csv_missing(c, row, time)) continue;
+        if (csv_missing_as(c, row, time, NULL)) continue;
         if (!next_day(c, row, col, &d)) return false;
         if (first.month < 0) first = d;
         several |= d.years > first.years || d.month > first.month || d.day > first.day;
@@ -205,7 +199,7 @@ static bool join_yearless(struct csv *c, int time, const int *col) {
     bool good = c->layout == CSV_COLUMNS && yearless_times(c, time, col, &all);
     const char *at = all.data;
     for (size_t row = 0; good && row < c->n_rows; row++) {
-        if (csv_missing(c, row, time)) continue;
+        if (csv_missing_as(c, row, time, NULL)) continue;
         c->cells[row * (size_t)c->n_cols + (size_t)time] = arena_strndup(&c->arena, at, strlen(at));
         at += strlen(at) + 1;
     }
@@ -224,7 +218,7 @@ void date_parts_join(struct csv *c, int time) {
         col[DAY] = col[CLOCK] = -1; /* of the week, say */
     bool dates = make_time(c, time, col, minutes);
     for (size_t row = 0; dates && row < c->n_rows; row++) {
-        if (csv_missing(c, row, time)) continue;
+        if (csv_missing_as(c, row, time, NULL)) continue;
         buf_reset(&text);
         if (!put_time(c, row, time, col, minutes, &text)) {
             buf_reset(&text);

@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/units.h"
+#include "numeric/special/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,15 +49,13 @@ static double last_of(struct every_row *row, size_t m) {
 }
 
 static double min_of(struct every_row *row, size_t m) {
-    double least = row[0].y;
-    for (size_t i = 1; i < m; i++) least = fmin(least, row[i].y);
-    return least;
+    qsort(row, m, sizeof *row, by_value);
+    return row[0].y;
 }
 
 static double max_of(struct every_row *row, size_t m) {
-    double most = row[0].y;
-    for (size_t i = 1; i < m; i++) most = fmax(most, row[i].y);
-    return most;
+    qsort(row, m, sizeof *row, by_value);
+    return row[m - 1].y;
 }
 
 /* Of the rows of a step, which may be put into another order. */
@@ -94,32 +94,29 @@ bool series_take_adds(enum series_take take) {
 
 /* ---- steps ---- */
 
-/* Steps by the unit of the series' times. */
-struct step_unit {
-    const char *name, *unit;
-    double size; /* in units of x */
-};
-static const struct step_unit units[] = {
-    {"s", "day", 1.0 / 86400}, {"min", "day", 1.0 / 1440},  {"h", "day", 1.0 / 24}, {"d", "day", 1},
-    {"w", "day", 7},           {"month", "year", 1.0 / 12}, {"year", "year", 1},    {"", "step", 1},
-};
 /* What is chosen from, ascending. */
 struct nice {
     double count;
-    const char *name;
+    int unit;
 };
 static const struct nice choices[] = {
-    {2, "s"},     {5, "s"},     {10, "s"},     {15, "s"},    {30, "s"},   {1, "min"},  {2, "min"},
-    {5, "min"},   {10, "min"},  {15, "min"},   {30, "min"},  {1, "h"},    {2, "h"},    {3, "h"},
-    {6, "h"},     {12, "h"},    {1, "d"},      {2, "d"},     {1, "w"},    {2, "w"},    {4, "w"},
-    {13, "w"},    {52, "w"},    {3, "month"},  {6, "month"}, {1, "year"}, {2, "year"}, {5, "year"},
-    {10, "year"}, {50, "year"}, {100, "year"},
+    {2, UNIT_SECOND},  {5, UNIT_SECOND}, {10, UNIT_SECOND}, {15, UNIT_SECOND}, {30, UNIT_SECOND},
+    {1, UNIT_MINUTE},  {2, UNIT_MINUTE}, {5, UNIT_MINUTE},  {10, UNIT_MINUTE}, {15, UNIT_MINUTE},
+    {30, UNIT_MINUTE}, {1, UNIT_HOUR},   {2, UNIT_HOUR},    {3, UNIT_HOUR},    {6, UNIT_HOUR},
+    {12, UNIT_HOUR},   {1, UNIT_DAY},    {2, UNIT_DAY},     {1, UNIT_WEEK},    {2, UNIT_WEEK},
+    {4, UNIT_WEEK},    {13, UNIT_WEEK},  {52, UNIT_WEEK},   {3, UNIT_MONTH},   {6, UNIT_MONTH},
+    {1, UNIT_YEAR},    {2, UNIT_YEAR},   {5, UNIT_YEAR},    {10, UNIT_YEAR},   {50, UNIT_YEAR},
+    {100, UNIT_YEAR},
 };
 
-static const struct step_unit *unit_of(const char *name, const char *unit) {
-    for (size_t i = 0; i < COUNT_OF(units); i++)
-        if (!strcmp(units[i].name, name) && !strcmp(units[i].unit, unit)) return &units[i];
-    return NULL;
+static bool calendar_unit(const struct time_unit *u) {
+    return u >= &time_units[UNIT_MONTH];
+}
+
+/* A unit in those of the series' times; 0: steps of these have no such one. */
+static double unit_size(const struct series *s, const struct time_unit *u) {
+    if (!strcmp(s->unit, "day")) return calendar_unit(u) ? 0 : u->days;
+    return calendar_unit(u) && !strcmp(s->unit, "year") ? u->years : 0;
 }
 
 static void write_step(struct series *s, double count, const char *name) {
@@ -129,10 +126,11 @@ static void write_step(struct series *s, double count, const char *name) {
 /* The shortest round step that makes at most `most` of the span; 0: none. */
 static double choose(struct series *s, double span, double most) {
     for (size_t i = 0; i < COUNT_OF(choices); i++) {
-        const struct step_unit *u = unit_of(choices[i].name, s->unit);
-        if (!u || span / (choices[i].count * u->size) > most) continue;
-        write_step(s, choices[i].count, u->name);
-        return choices[i].count * u->size;
+        const struct time_unit *u = &time_units[choices[i].unit];
+        double step = choices[i].count * unit_size(s, u);
+        if (!(step > 0) || span / step > most) continue;
+        write_step(s, choices[i].count, u->brief);
+        return step;
     }
     if (strcmp(s->unit, "step")) return 0;
     double step = pow(10, floor(log10(span / most))); /* 1, 2, 5 times a power of ten */
@@ -142,23 +140,16 @@ static double choose(struct series *s, double span, double most) {
     return step;
 }
 
-/* A step as it is said, "3 months", "week": how many, and of which of the units. */
-static double read_count(const char *text, const char **unit) {
-    static const char *const words[][2] = {{"sec", "s"},        {"second", "s"},  {"minute", "min"},
-                                           {"hour", "h"},       {"day", "d"},     {"week", "w"},
-                                           {"months", "month"}, {"years", "year"}};
+/* A step as it is said, "3 months", "week": how many, and of which unit (NULL: plain numbers); NaN
+ * for other texts. */
+static double read_count(const char *text, const struct time_unit **unit) {
     char *end;
     double count = number_read(text, &end);
     if (end == text) count = 1;
     while (*end == ' ') end++;
-    *unit = end;
-    size_t n = strlen(end);
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (!strncmp(end, words[i][0], strlen(words[i][0])) &&
-            (n == strlen(words[i][0]) || !strcmp(end + strlen(words[i][0]), "s")))
-            *unit = words[i][1];
-    if (!strcmp(end, "quarter") || !strcmp(end, "quarters")) *unit = "month", count *= 3;
-    return *text ? count : NAN;
+    *unit = unit_find(end, strlen(end), true);
+    if (*unit == &time_units[UNIT_QUARTER]) *unit = &time_units[UNIT_MONTH], count *= 3;
+    return *text && (*unit || !*end) ? count : NAN;
 }
 
 /* Days as parts of their months, for steps of months. */
@@ -173,23 +164,27 @@ static void count_months(struct series *s, struct every_row *row, size_t n) {
     s->unit = "year";
 }
 
+/* So many of a unit as the step; days count as months where these are asked for. 0: no step. */
+static double take_step(struct series *s, double count, const struct time_unit *u,
+                        struct every_row *row, size_t n) {
+    if (u && calendar_unit(u) && !strcmp(s->unit, "day")) count_months(s, row, n);
+    double step = count * (u ? unit_size(s, u) : !strcmp(s->unit, "step"));
+    write_step(s, count, u ? u->brief : "");
+    return step > 0 && isfinite(step) ? step : 0;
+}
+
 static enum gpm_status read_step(struct series *s, const char *text, double *step,
                                  struct every_row *row, size_t n, struct buf *err) {
-    const char *end;
-    double count = read_count(text, &end);
-    bool months = !strcmp(s->unit, "day") && unit_of(end, "year");
-    const struct step_unit *u = unit_of(end, months ? "year" : s->unit);
-    if (!u || !(count > 0) || !isfinite(count)) {
-        buf_printf(err, "every '%s' is no step of these times; such are ", text);
-        buf_puts(err, !strcmp(s->unit, "day")    ? "10min, 1h, 1d, 1w, 1month, 1year"
-                      : !strcmp(s->unit, "year") ? "3month, 1year"
-                                                 : "numbers above 0");
-        return buf_fail(err, GPM_E_ARG, ", and none");
-    }
-    if (months) count_months(s, row, n);
-    write_step(s, count, u->name);
-    *step = count * u->size;
-    return GPM_OK;
+    const struct time_unit *u;
+    const char *unit = s->unit;
+    double count = read_count(text, &u);
+    *step = count > 0 && isfinite(count) ? take_step(s, count, u, row, n) : 0;
+    if (*step > 0) return GPM_OK;
+    buf_printf(err, "every '%s' is no step of these times; such are ", text);
+    buf_puts(err, !strcmp(unit, "day")    ? "10min, 1h, 1d, 1w, 1month, 1year"
+                  : !strcmp(unit, "year") ? "3month, 1year"
+                                          : "numbers above 0");
+    return buf_fail(err, GPM_E_ARG, ", and none");
 }
 
 /* ---- what varies within them ---- */
@@ -280,10 +275,7 @@ static double resolution(const struct series *s) {
 static struct times times_of(const struct series *s, const struct every_row *row, size_t n) {
     struct times t = {.res = resolution(s), .differ = 1};
     double *d = NEW_ARRAY(double, n + 1), span = row[n - 1].x - row[0].x;
-    size_t k = 0;
-    for (size_t i = 1; i < n; i++)
-        if (row[i].x > row[i - 1].x) d[k++] = row[i].x - row[i - 1].x;
-    qsort(d, k, sizeof *d, number_compare);
+    size_t k = robust_steps(&row->x, n, sizeof *row / sizeof(double), d);
     t.differ = k + 1;
     if (k) {
         t.gap = d[(size_t)((double)(k - 1) * 0.95)];
@@ -423,11 +415,12 @@ static double choose_step(struct series *s, const struct every_row *row, size_t 
 
 /* A step of all times, in the longest unit that it has a whole number of. */
 static void write_own(struct series *s, double step) {
-    for (size_t i = COUNT_OF(units); i-- > 0;) {
-        double count = step / units[i].size;
-        if (strcmp(units[i].unit, s->unit)) continue;
-        if (*units[i].name && fabs(count - floor(count + 0.5)) > 1e-6 * count) continue;
-        write_step(s, count, units[i].name);
+    for (size_t i = UNITS; i-- > 0;) {
+        const struct time_unit *u = &time_units[i];
+        double size = unit_size(s, u), count = step / size;
+        if (i == UNIT_QUARTER || !(size > 0) || fabs(count - floor(count + 0.5)) > 1e-6 * count)
+            continue;
+        write_step(s, count, u->brief);
         return;
     }
     write_step(s, step, "");
@@ -435,41 +428,28 @@ static void write_own(struct series *s, double step) {
 
 /* The step of totals and counts: that of the times where they have one; else the shortest of the
  * calendar by which there are rows in every second step on average. */
-static enum gpm_status choose_sums(struct series *s, const struct times *t, double *step,
-                                   struct every_row *row, size_t n, struct buf *err) {
-    static const struct {
-        const char *text;
-        double days;
-    } calendar[] = {{"1s", 1.0 / 86400},
-                    {"10s", 1.0 / 8640},
-                    {"1min", 1.0 / 1440},
-                    {"10min", 1.0 / 144},
-                    {"1h", 1.0 / 24},
-                    {"1d", 1},
-                    {"1w", 7},
-                    {"1month", 30.436875},
-                    {"3month", 91.310625},
-                    {"1year", 365.2425},
-                    {"10year", 10 * 365.2425}};
+static double choose_sums(struct series *s, const struct times *t, struct every_row *row,
+                          size_t n) {
+    static const struct nice calendar[] = {
+        {1, UNIT_SECOND}, {10, UNIT_SECOND}, {1, UNIT_MINUTE}, {10, UNIT_MINUTE},
+        {1, UNIT_HOUR},   {1, UNIT_DAY},     {1, UNIT_WEEK},   {1, UNIT_MONTH},
+        {3, UNIT_MONTH},  {1, UNIT_YEAR},    {10, UNIT_YEAR},
+    };
     double span = row[n - 1].x - row[0].x, most = fmin(2 * (double)n, EVERY_LONG);
     bool once = t->differ == n && s->take == TAKE_COUNT; /* every count would be 1 */
     if (t->own > 0 && span / t->own <= EVERY_LONG && !once) {
         write_own(s, t->own);
-        *step = t->own;
-        return GPM_OK;
+        return t->own;
     }
-    if (!strcmp(s->unit, "step")) {
-        *step = choose(s, span, most);
-        return GPM_OK;
+    if (!strcmp(s->unit, "step")) return choose(s, span, most);
+    bool years = !strcmp(s->unit, "year");
+    size_t i = years ? COUNT_OF(calendar) - 4 : 0, last = COUNT_OF(calendar) - 1;
+    for (; i < last; i++) {
+        const struct time_unit *u = &time_units[calendar[i].unit];
+        double size = calendar[i].count * (years ? u->years : u->days);
+        if (size >= 0.99 * t->res && span / size <= most) break;
     }
-    double unit = strcmp(s->unit, "day") ? 365.2425 : 1;
-    for (size_t i = 0; i < COUNT_OF(calendar); i++) {
-        double size = calendar[i].days / unit;
-        if (size < 0.99 * t->res || span / size > most || (unit > 1 && calendar[i].days < 30))
-            continue;
-        return read_step(s, calendar[i].text, step, row, n, err);
-    }
-    return read_step(s, "10year", step, row, n, err);
+    return take_step(s, calendar[i].count, &time_units[calendar[i].unit], row, n);
 }
 
 /* Days are days wherever their instants were written. */
@@ -492,13 +472,13 @@ enum gpm_status every_take(struct series *s, const char *text, struct every_row 
     if (text)
         st = read_step(s, text, &c.step, *row, *n, err);
     else if (c.take->adds_up)
-        st = choose_sums(s, &c.times, &c.step, *row, *n, err);
+        c.step = choose_sums(s, &c.times, *row, *n);
     else if (asked && (none || c.times.differ <= EVERY_ROWS))
         c.step = 0; /* rows of the same time */
     else if (!((c.step = choose_step(s, *row, *n)) > 0))
         return GPM_OK;
     if (st != GPM_OK) return st;
-    if (days && strcmp(s->unit, "day")) c.times.res /= 365.2425, c.times.gap /= 365.2425;
+    if (days && strcmp(s->unit, "day")) c.times.res /= DAYS_PER_YEAR, c.times.gap /= DAYS_PER_YEAR;
     c.own = c.step > 0 && c.step == c.times.own && !text;
     if (!c.own) count_days(s, c.step, *row, *n);
     return make_steps(s, &c, row, n, beside, err);

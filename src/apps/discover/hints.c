@@ -5,6 +5,8 @@
 #include "apps/discover/hints.h"
 #include "apps/discover/shots.h"
 #include "base/number.h"
+#include "base/units.h"
+#include "numeric/special/robust.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +24,7 @@ static double size_of(const double *y, size_t from, size_t to) {
     double v[UNIT_VALUES];
     size_t n = 0;
     for (size_t i = from; i < to; i++) v[n++] = fabs(y[i]);
-    qsort(v, n, sizeof *v, number_compare);
-    return 0.5 * (v[n / 2] + v[(n - 1) / 2]);
+    return robust_median(v, n);
 }
 
 /* Whether no value before `at` is as large as the least from there on. */
@@ -136,7 +137,7 @@ static bool day_of_year(const struct series *s, double x, double *day, int *year
     if (!series_dated(s)) return false;
     if (!strcmp(s->unit, "year")) {
         *year = (int)floor(x + 1e-9);
-        *day = 365.25 * (x - *year);
+        *day = DAYS_PER_YEAR * (x - *year);
         return true;
     }
     if (strcmp(s->unit, "day")) return false;
@@ -161,7 +162,7 @@ static size_t one_a_year(const struct discovery *d, int side, double *within) {
     }
     if (n < FEAST_YEARS) return 0;
     qsort(day, n, sizeof *day, number_compare);
-    double gap = day[0] + 365.25 - day[n - 1]; /* the longest time of the year without one */
+    double gap = day[0] + DAYS_PER_YEAR - day[n - 1]; /* the longest time of the year without one */
     for (size_t i = 1; i < n; i++) gap = fmax(gap, day[i] - day[i - 1]);
     *within = 366 - floor(gap);
     return *within <= FEAST_DAYS ? n : 0;

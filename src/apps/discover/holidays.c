@@ -4,7 +4,7 @@
  */
 #include "apps/discover/holidays.h"
 #include "base/mem.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include <math.h>
 #include <string.h>
 
@@ -25,25 +25,20 @@ struct holidays {
 
 static enum gpm_status read_days(struct holidays *h, struct buf *err) {
     const struct csv *c = &h->csv;
-    struct time_form form = {0};
-    struct buf why = BUF_INIT;
-    const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
-    h->n = c->n_rows;
-    h->day = NEW_ARRAY(double, h->n + 1);
-    for (size_t i = 0; i < h->n; i++) cells[i] = csv_text(c, i, h->date);
-    enum gpm_status st = times_read(&form, NULL, h->n, cells, h->day, &why);
-    if (st != GPM_OK) buf_printf(err, "%s: %s", c->name, why.data);
-    if (st == GPM_OK && form.kind != TIME_DATE)
+    struct table_column k;
+    enum gpm_status st = table_column_times(&k, c, h->date, "", NULL, err);
+    if (st == GPM_OK && k.form.kind != TIME_DATE)
         st = buf_fail(err, GPM_E_FORMAT,
                       "%s: holidays are days (2024-12-25) with a name each, not '%s'", c->name,
-                      h->n ? cells[0] : "");
-    for (size_t i = 0; i < h->n && st == GPM_OK; i++)
-        if (isnan(h->day[i]))
+                      csv_text(c, 0, h->date));
+    for (size_t i = 0; i < c->n_rows && st == GPM_OK; i++)
+        if (isnan(k.x[i]))
             st = buf_fail(err, GPM_E_FORMAT, "%s:%zu: '%s' is no day", c->name, c->lines[i],
-                          cells[i]);
-    time_form_release(&form);
-    buf_release(&why);
-    mem_free(cells);
+                          csv_text(c, i, h->date));
+    h->n = c->n_rows;
+    h->day = k.x;
+    k.x = NULL;
+    table_column_release(&k);
     return st;
 }
 
@@ -221,7 +216,7 @@ static void fill_rows(struct holidays *h) {
 enum gpm_status holidays_add(struct series *s, const char *path, struct buf *err) {
     struct holidays h = {.s = s, .name = -1};
     struct series_options o = {0};
-    enum gpm_status st = csv_read(&h.csv, path, err);
+    enum gpm_status st = csv_table(&h.csv, path, NULL, 0, err);
     if (st != GPM_OK) return st;
     st = series_time_column(&h.csv, &o, &h.date, err);
     if (h.date < 0) h.date = 0;

@@ -10,13 +10,6 @@
 
 /* ---- what a cell is ---- */
 
-static bool is_number(const char *cell) {
-    struct number_style style;
-    double v;
-    number_style_find(1, &cell, 0, &style);
-    return number_style_read(&style, cell, &v);
-}
-
 /* The month (of twelve parts of a year) or the quarter (of four) of this name; 0: none. */
 static int part_of(const char *cell, int parts) {
     if (parts == 12) return time_month(cell);
@@ -25,16 +18,10 @@ static int part_of(const char *cell, int parts) {
     return digit >= '1' && digit <= '4' && !cell[2] ? digit - '0' : 0;
 }
 
-static bool is_empty(const struct csv *c, size_t row, int from) {
-    for (int j = from; j < c->n_cols; j++)
-        if (*csv_text(c, row, j)) return false;
-    return true;
-}
-
 /* Beside the column of times, if any (-1). */
 static bool has_number(const struct csv *c, size_t row, int time) {
     for (int j = 0; j < c->n_cols; j++)
-        if (j != time && is_number(csv_text(c, row, j))) return true;
+        if (j != time && cell_kind(csv_text(c, row, j)) == CELL_NUMBER) return true;
     return false;
 }
 
@@ -181,22 +168,8 @@ static bool shape_across(struct csv *c) {
 
 /* ---- rows outside the table ---- */
 
-/* Spreadsheets fill lines with empty cells: a title alone in its row stands before the names. */
-static void drop_titles(struct csv *c) {
-    size_t n = 0;
-    while (n < c->n_rows && n < 30 && *csv_text(c, 0, 0) && is_empty(c, 0, 1) &&
-           (is_empty(c, n, 1) || time_is_one(csv_text(c, n, 1))))
-        n++;
-    if (!n || n == c->n_rows || has_number(c, n, -1)) return;
-    bool *drop = mem_zalloc(c->n_rows * sizeof *drop);
-    memset(drop, true, n * sizeof *drop);
-    csv_drop(c, drop);
-    mem_free(drop);
-}
-
 void layout_shape(struct csv *c, const struct series_options *o) {
     if (c->n_cols < 2) return;
-    drop_titles(c);
     if (o->time) return;
     bool named = false; /* one of the columns is asked for as it stands */
     for (int j = 0; j < c->n_cols && o->value; j++) named |= !strcmp(csv_text(c, 0, j), o->value);
@@ -209,11 +182,9 @@ void layout_rows(struct csv *c, const struct series_options *o, int time) {
     c->tidy = true;
     bool *drop = mem_zalloc((c->n_rows + 1) * sizeof *drop);
     size_t n = c->n_rows, left = 0;
-    drop[0] = !time_is_one(csv_text(c, 0, time)) && !has_number(c, 0, -1) && !is_empty(c, 0, 0) &&
-              time_is_one(csv_text(c, 1, time)) && has_number(c, 1, time); /* units */
-    bool known = (o->date_format || time_is_one(csv_text(c, drop[0], time))) &&
-                 has_number(c, drop[0], time); /* a list of names has no rows without numbers */
-    for (size_t i = 0; i < n && known; i++) drop[i] |= csv_total(csv_text(c, i, time));
+    bool known = (o->date_format || time_is_one(csv_text(c, 0, time))) &&
+                 has_number(c, 0, time); /* a list of names has no rows without numbers */
+    for (size_t i = 0; i < n && known; i++) drop[i] = csv_total(csv_text(c, i, time));
     for (size_t i = n; known && i-- > 1;) { /* what stands after the last time */
         const char *cell = csv_text(c, i, time);
         if (drop[i]) continue;
@@ -230,16 +201,17 @@ void layout_rows(struct csv *c, const struct series_options *o, int time) {
  * many. */
 static size_t count_names(const struct csv *c, int col) {
     struct map names = {0};
+    struct table_column k;
     size_t n = 0;
-    bool words = true;
+    table_column_read(&k, c, col, &(struct column_wish){0});
+    bool words = k.kind == COLUMN_WORDS && k.cells == c->n_rows && !(k.numbers % k.cells);
     for (size_t i = 0; i < c->n_rows && words; i++) {
-        const char *cell = csv_text(c, i, col);
-        uint64_t key = hash_key(cell, strlen(cell), 1);
-        words = *cell && !is_number(cell) && !time_is_one(cell);
+        uint64_t key = hash_key(k.cell[i], strlen(k.cell[i]), 1);
         if (map_get(&names, key)) continue;
         map_put(&names, key, &names);
-        words &= 8 * ++n <= c->n_rows;
+        words = 8 * ++n <= c->n_rows;
     }
+    table_column_release(&k);
     map_release(&names);
     return words ? n : 0;
 }

@@ -6,7 +6,7 @@
 #ifndef DISCOVER_LAYOUT_H
 #define DISCOVER_LAYOUT_H
 #include "apps/discover/series.h"
-#include "table/csv.h"
+#include "table/table.h"
 
 /* Of a file whose header was not taken off: it may be afterwards. */
 void layout_shape(struct csv *c, const struct series_options *o);

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "apps/discover/rounding.h"
 #include "numeric/posterior/wild.h"
+#include "numeric/special/robust.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,6 @@
 #define INFLATED  2.0
 #define NEIGHBOUR 2 /* values on either side that a value is compared with */
 
-static double median(double *v, size_t n) {
-    qsort(v, n, sizeof *v, number_compare);
-    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
-}
-
 /* The median of a period around each value; in the first and the last half period that of the
  * whole one there. */
 static void local_level(const double *v, size_t n, size_t lag, double *level) {
@@ -32,7 +28,7 @@ static void local_level(const double *v, size_t n, size_t lag, double *level) {
     for (size_t i = 0; i < n; i++) {
         size_t mid = i < half ? half : i + half < n ? i : n - 1 - half;
         memcpy(around, v + mid - half, len * sizeof *v);
-        level[i] = median(around, len);
+        level[i] = robust_median(around, len);
     }
     mem_free(around);
 }
@@ -47,7 +43,7 @@ static void remove_season(double *v, size_t n, size_t lag) {
     for (size_t phase = 0; phase < lag; phase++) {
         size_t k = 0;
         for (size_t i = phase; i < n; i += lag) same[k++] = v[i] - level[i];
-        double m = median(same, k);
+        double m = robust_median(same, k);
         for (size_t i = phase; i < n; i += lag) v[i] -= m;
     }
     mem_free(same);
@@ -64,7 +60,7 @@ static void stand_out(const double *v, size_t n, double *out) {
             around[k++] = v[i + h];
         }
         if (k == 2 && n > 4) around[k++] = v[i < n / 2 ? i + 2 : i - 2];
-        out[i] = k ? v[i] - median(around, k) : 0;
+        out[i] = k ? v[i] - robust_median(around, k) : 0;
     }
 }
 
@@ -85,8 +81,8 @@ static void find_edges(const double *v, size_t n, const double *out, bool *edge)
 /* In robust standard deviations, which are at least those of rounding. */
 static void in_units(double *d, size_t n, double least) {
     double *size = NEW_ARRAY(double, n);
-    for (size_t i = 0; i < n; i++) size[i] = fabs(d[i]);
-    double unit = fmax(1.4826 * median(size, n), least);
+    memcpy(size, d, n * sizeof *d);
+    double unit = fmax(robust_sd(size, n), least);
     for (size_t i = 0; i < n; i++) d[i] = unit > 0 ? d[i] / unit : d[i] ? INFINITY : 0;
     mem_free(size);
 }
@@ -172,12 +168,12 @@ static double last_stands_out(const double *v, size_t n, double least, double *e
         double before[BEFORE];
         size_t k = 0;
         while (k < BEFORE && k < i) before[k] = v[i - k - 1], k++;
-        e[i] = k ? v[i] - median(before, k) : 0;
+        e[i] = k ? v[i] - robust_median(before, k) : 0;
     }
     double last = e[n - 1];
     size_t like = 0;
-    for (size_t i = 0; i < n; i++) e[i] = fabs(e[i]), like += e[i] >= 0.5 * fabs(last);
-    double size = fmax(1.4826 * median(e, n), least);
+    for (size_t i = 0; i < n; i++) like += fabs(e[i]) >= 0.5 * fabs(last);
+    double size = fmax(robust_sd(e, n), least);
     return size > 0 && (double)like <= 1 + 0.03 * (double)n ? last / size : 0;
 }
 

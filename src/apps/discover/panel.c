@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "apps/discover/every.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,19 +115,13 @@ static enum gpm_status read_wide(struct reader *r, int time, struct buf *err) {
 
 /* How times are written is a question to the whole file. */
 static enum gpm_status find_times(struct reader *r, int time, struct buf *err) {
-    size_t n = r->csv.n_rows;
     if (time < 0 || r->o.date_format) return GPM_OK;
-    const char **cells = NEW_ARRAY(const char *, n + 1);
-    double *x = NEW_ARRAY(double, n + 1);
-    struct buf why = BUF_INIT;
-    for (size_t i = 0; i < n; i++)
-        cells[i] = csv_missing(&r->csv, i, time) ? NULL : csv_text(&r->csv, i, time);
-    enum gpm_status st = times_read(&r->form, NULL, n, cells, x, &why);
-    if (st != GPM_OK) buf_printf(err, "%s: %s", r->csv.name, why.data);
+    struct table_column k;
+    enum gpm_status st = table_column_times(&k, &r->csv, time, r->o.missing, NULL, err);
+    r->form = k.form;
+    k.form = (struct time_form){0};
     if (st == GPM_OK && time_dated(&r->form)) r->o.date_format = r->form.pattern;
-    buf_release(&why);
-    mem_free(cells);
-    mem_free(x);
+    table_column_release(&k);
     return st;
 }
 

@@ -9,11 +9,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/units.h"
 #include "apps/discover/clocks.h"
 #include "apps/discover/date_parts.h"
 #include "apps/discover/every.h"
 #include "apps/discover/layout.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,10 @@ struct reading {
     int time, value; /* columns; time -1: row numbers */
     struct every_row *p;
     size_t n;
-    const char **cells;      /* of one column; NULL where one is missing */
-    int reg[REGRESSORS_MAX]; /* columns of regressors */
-    double *z;               /* by row of the file; NaN: missing */
-    bool blank;              /* no column has numbers */
+    struct table_column when; /* the times; none without such a column */
+    int reg[REGRESSORS_MAX];  /* columns of regressors */
+    double *z;                /* by row of the file; NaN: missing */
+    bool blank;               /* no column has numbers */
 };
 
 /* ---- regressors ---- */
@@ -74,30 +75,42 @@ static enum gpm_status choose_regressors(struct reading *r) {
     return st == GPM_OK ? add_regressors(r, r->o->smooth, true) : st;
 }
 
-/* Notes and names hold no numbers. */
-static bool has_digits(const struct csv *c, int col) {
-    for (size_t i = 0; i < c->n_rows; i++)
-        if (strpbrk(csv_text(c, i, col), "0123456789")) return true;
-    return false;
+struct column_wish series_wish(const struct series_options *o) {
+    static const char decimal[] = {0, '.', ','};
+    return (struct column_wish){o->missing, NULL, decimal[o->decimal], true, false};
 }
 
-/* Another column of dates, as banks have one for the day that counts. */
-static bool has_dates(const struct csv *c, int col) {
-    double v;
-    size_t cells = 0, dates = 0;
-    for (size_t i = 0; i < c->n_rows && cells < 50; i++) {
-        const char *cell = csv_text(c, i, col);
-        if (csv_missing(c, i, col)) continue;
-        dates += !number_parse(cell, strlen(cell), &v) && time_is_one(cell);
-        cells++;
+/* Do cells begin as numbers do, more of them than are times? They may be some that cannot be read.
+ */
+static bool look_like_numbers(const struct table_column *k, size_t n) {
+    size_t numbers = 0, times = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool digit = k->cell[i] && ascii_digit(k->cell[i][strspn(k->cell[i], "+-.(<>")]);
+        bool time = digit && time_is_one(k->cell[i]);
+        times += time;
+        numbers += digit && !time;
     }
-    return cells && dates == cells;
+    return numbers > times;
+}
+
+/* Numbers, or some among other cells; where no column has any, words. Codes are no values, and a
+ * second column of dates is not one, either: banks write one for the day that counts. */
+static bool holds_values(const struct reading *r, int col) {
+    struct table_column k;
+    struct column_wish wish = series_wish(r->o);
+    wish.truths = false;
+    table_column_read(&k, &r->csv, col, &wish);
+    bool codes = k.kind == COLUMN_WORDS && k.numbers == k.cells;
+    bool good = k.kind != COLUMN_TIMES && !k.doubt && !codes;
+    if (!r->blank) good = good && (k.numbers || look_like_numbers(&k, r->csv.n_rows));
+    table_column_release(&k);
+    return good;
 }
 
 static bool may_be_value(const struct reading *r, int col, int by) {
     return col != r->time && col != by && !is_regressor(r, col) &&
-           !date_parts_has(&r->csv, r->time, col) && (r->blank || has_digits(&r->csv, col)) &&
-           !csv_counts_rows(&r->csv, col) && !has_dates(&r->csv, col);
+           !date_parts_has(&r->csv, r->time, col) && !csv_counts_rows(&r->csv, col) &&
+           holds_values(r, col);
 }
 
 static void list_values(const struct reading *r, int by, struct buf *out) {
@@ -169,26 +182,17 @@ static enum gpm_status bad_row(struct reading *r, size_t row, const char *what, 
                     r->csv.name, r->csv.lines[row], what, cell);
 }
 
-static bool is_missing(const struct reading *r, size_t row, int col) {
-    return csv_missing_as(&r->csv, row, col, r->o->missing);
-}
-
-static void take_cells(struct reading *r, int col) {
-    for (size_t row = 0; row < r->csv.n_rows; row++)
-        r->cells[row] = is_missing(r, row, col) ? NULL : csv_text(&r->csv, row, col);
-}
-
 /* Says what is wrong with a time that could not be read. */
-static enum gpm_status bad_time(struct reading *r, size_t row, const double *x) {
+static enum gpm_status bad_time(struct reading *r, size_t row) {
     const char *cell = csv_text(&r->csv, row, r->time);
     size_t good = 0;
-    while (good < r->csv.n_rows && isnan(x[good])) good++;
+    while (good < r->csv.n_rows && isnan(r->when.x[good])) good++;
     struct buf what = BUF_INIT;
     if (good == r->csv.n_rows && series_guessed_times(&r->csv, r->o, r->time, "none", r->err))
         return GPM_E_FORMAT;
     if (r->o->date_format)
         buf_printf(&what, "the time is not of the form '%s':", r->o->date_format);
-    else if (good < r->csv.n_rows && r->cells[row] && time_is_one(cell))
+    else if (good < r->csv.n_rows && r->when.cell[row] && time_is_one(cell))
         buf_printf(&what, "the times change their format (line %zu has another one): ",
                    r->csv.lines[good]);
     else
@@ -200,65 +204,72 @@ static enum gpm_status bad_time(struct reading *r, size_t row, const double *x) 
 }
 
 /* A column of dates that holds the numbers by which spreadsheets count days (1954 to 2064). */
-static bool spreadsheet_days(const struct reading *r, const double *x) {
+static bool spreadsheet_days(const struct reading *r) {
+    const double *x = r->when.x;
     const char *name = r->s->time_name;
     bool date = !ascii_casecmp(name, "ds") || !ascii_casecmp(name, "datum");
     for (const char *p = name; *p && !date; p++) date = !ascii_ncasecmp(p, "date", 4);
-    if (r->s->form.kind != TIME_NUMBER || r->o->date_format || !date) return false;
+    if (r->when.form.kind != TIME_NUMBER || r->o->date_format || !date) return false;
     for (size_t row = 0; row < r->csv.n_rows; row++)
-        if (r->cells[row] && !(x[row] >= 20000 && x[row] < 60000)) return false;
+        if (r->when.cell[row] && !(x[row] >= 20000 && x[row] < 60000)) return false;
     return true;
 }
 
-/* x[row] is NaN where the row is skipped. */
-static enum gpm_status read_times(struct reading *r, double *x) {
+/* NaN where the row is skipped; without a column of times the rows are counted. */
+static enum gpm_status read_times(struct reading *r) {
+    struct table_column *k = &r->when;
     enum gpm_status st = GPM_OK;
-    for (size_t row = 0; r->time < 0 && row < r->csv.n_rows; row++) x[row] = (double)row + 1;
-    if (r->time < 0) return GPM_OK;
-    struct buf why = BUF_INIT;
-    take_cells(r, r->time);
-    st = times_read(&r->s->form, r->o->date_format, r->csv.n_rows, r->cells, x, &why);
-    if (st == GPM_OK && spreadsheet_days(r, x)) {
-        time_form_release(&r->s->form);
-        st = times_read(&r->s->form, "excel", r->csv.n_rows, r->cells, x, &why);
-        r->s->form.found = true;
+    if (r->time < 0) {
+        k->x = NEW_ARRAY(double, r->csv.n_rows + 1);
+        for (size_t row = 0; row < r->csv.n_rows; row++) k->x[row] = (double)row + 1;
+        return st;
     }
-    if (st != GPM_OK) buf_printf(r->err, "%s: %s", r->csv.name, why.data);
-    buf_release(&why);
+    st = table_column_times(k, &r->csv, r->time, r->o->missing, r->o->date_format, r->err);
+    bool days = st == GPM_OK && spreadsheet_days(r);
+    if (days) {
+        table_column_release(k);
+        st = table_column_times(k, &r->csv, r->time, r->o->missing, "excel", r->err);
+    }
+    k->form.found |= days;
+    r->s->form = k->form;
+    k->form = (struct time_form){0};
     for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++)
-        if (isnan(x[row])) st = bad_time(r, row, x);
+        if (isnan(k->x[row])) st = bad_time(r, row);
     return st;
 }
 
-static enum gpm_status find_style(struct reading *r) {
-    static const char decimal[] = {0, '.', ','};
-    struct number_style *s = &r->s->style;
-    number_style_find(r->csv.n_rows, r->cells, decimal[r->o->decimal], s);
+static enum gpm_status check_style(const struct reading *r, const struct number_style *s) {
     if (!s->open) return GPM_OK;
-    return buf_fail(r->err, GPM_E_FORMAT,
-                    "%s: the %s of '%.40s' may separate decimals or thousands, and no other "
-                    "value tells; say --decimal comma or --decimal point",
-                    r->csv.name, strchr(s->doubt, ',') ? "comma" : "point", s->doubt);
+    buf_printf(r->err, "%s: ", r->csv.name);
+    number_style_doubt(s, r->err);
+    return buf_fail(r->err, GPM_E_FORMAT, "; say --decimal comma or --decimal point");
 }
 
-/* The regressors of every row. */
-static enum gpm_status read_regressors(struct reading *r) {
-    static const char decimal[] = {0, '.', ','};
-    size_t k = (size_t)r->s->reg.n, rows = r->csv.n_rows;
-    if (k) r->z = NEW_ARRAY(double, rows *k + 1);
-    for (size_t j = 0; j < k; j++) {
-        struct number_style style;
-        take_cells(r, r->reg[j]);
-        number_style_find(rows, r->cells, decimal[r->o->decimal], &style);
-        for (size_t row = 0; row < rows; row++) {
-            double *z = &r->z[row * k + j];
-            *z = NAN;
-            if (!r->cells[row] || number_style_read(&style, r->cells[row], z)) continue;
-            return buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: the value of '%s' is not a number: '%s'",
-                            r->csv.name, r->csv.lines[row], r->s->reg.name[j], r->cells[row]);
-        }
+/* Column j of the regressors, of every row. */
+static enum gpm_status read_regressor(struct reading *r, size_t j, const struct table_column *k) {
+    size_t n = (size_t)r->s->reg.n;
+    enum gpm_status st = check_style(r, &k->style);
+    for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) {
+        r->z[row * n + j] = k->x[row];
+        if (!k->cell[row] || !isnan(k->x[row])) continue;
+        st = buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: the value of '%s' is not a number: '%s'",
+                      r->csv.name, r->csv.lines[row], r->s->reg.name[j], k->cell[row]);
     }
-    return GPM_OK;
+    return st;
+}
+
+static enum gpm_status read_regressors(struct reading *r) {
+    size_t n = (size_t)r->s->reg.n;
+    struct column_wish wish = series_wish(r->o);
+    enum gpm_status st = GPM_OK;
+    if (n) r->z = NEW_ARRAY(double, r->csv.n_rows *n + 1);
+    for (size_t j = 0; j < n && st == GPM_OK; j++) {
+        struct table_column k;
+        table_column_read(&k, &r->csv, r->reg[j], &wish);
+        st = read_regressor(r, j, &k);
+        table_column_release(&k);
+    }
+    return st;
 }
 
 /* Values are made of several rows? */
@@ -275,41 +286,53 @@ static bool row_complete(const struct reading *r, size_t row) {
 }
 
 /* Rows are counted: those of the column that was asked for, where its cells are not missing. */
-static void read_events(struct reading *r, const double *x) {
+static void read_events(struct reading *r) {
+    const double *x = r->when.x;
     for (size_t row = 0; row < r->csv.n_rows; row++) {
         if (isnan(x[row])) continue;
-        if (r->value >= 0 && is_missing(r, row, r->value))
+        if (r->value >= 0 && csv_missing_as(&r->csv, row, r->value, r->o->missing))
             r->s->missing++;
         else
             r->p[r->n++] = (struct every_row){x[row], 1, row};
     }
 }
 
-static enum gpm_status read_values(struct reading *r, const double *x) {
-    take_cells(r, r->value);
-    enum gpm_status st = find_style(r);
+static enum gpm_status bad_value(struct reading *r, size_t row, const char *cell) {
+    return bad_row(r, row,
+                   strchr("<>", *cell) ? "the value is a bound, a limit of detection say: give a "
+                                         "number for it, or leave it out by --missing with what "
+                                         "it says:"
+                   : r->blank          ? "no column has numbers (--take count counts rows): the "
+                                         "value is not one:"
+                                       : "the value is not a number:",
+                   cell);
+}
+
+static enum gpm_status take_values(struct reading *r, const struct table_column *k) {
+    const double *x = r->when.x;
+    enum gpm_status st = check_style(r, &k->style);
     for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) {
-        double y;
         if (isnan(x[row])) continue;
-        if (!r->cells[row] || !row_complete(r, row)) {
+        if (!k->cell[row] || !row_complete(r, row)) {
             r->s->missing++;
             if (r->s->take == TAKE_TOTAL) r->p[r->n++] = (struct every_row){x[row], NAN, row};
-        } else if (number_style_read(&r->s->style, r->cells[row], &y)) {
-            r->p[r->n] = (struct every_row){x[row], y, row};
-            r->n++;
+        } else if (!isnan(k->x[row])) {
+            r->p[r->n++] = (struct every_row){x[row], k->x[row], row};
         } else {
-            st =
-                bad_row(r, row,
-                        strchr("<>", *r->cells[row]) ? "the value is a bound, a limit of detection "
-                                                       "say: give a number for it, or leave "
-                                                       "it out by --missing with what it says:"
-                        : r->blank ? "no column has numbers (--take count counts rows): the "
-                                     "value is not one:"
-                                   : "the value is not a number:",
-                        r->cells[row]);
+            st = bad_value(r, row, k->cell[row]);
         }
     }
+    return st;
+}
+
+static enum gpm_status read_values(struct reading *r) {
+    struct table_column k;
+    struct column_wish wish = series_wish(r->o);
+    table_column_read(&k, &r->csv, r->value, &wish);
+    r->s->style = k.style;
     r->s->style.doubt = NULL; /* a cell of the file */
+    enum gpm_status st = take_values(r, &k);
+    table_column_release(&k);
     return st;
 }
 
@@ -357,74 +380,6 @@ static bool count_months(struct reading *r) {
     return true;
 }
 
-/* The first row is one of times, or the header. */
-static enum gpm_status read_rows(const struct series *s, struct csv *c, const char *column,
-                                 size_t *n, double **x, struct buf *err) {
-    double v;
-    int col = 0;
-    bool times = false;
-    for (int j = 0; j < c->n_cols && !times; j++)
-        times = series_read_time(s, csv_text(c, 0, j), &v) == GPM_OK;
-    if (!times) csv_take_header(c);
-    if (column && !series_times_are_rows(c, column)) {
-        if (csv_find(c, column, &col, err)) return GPM_E_FORMAT;
-    } else if (csv_column(c, s->time_name) >= 0) {
-        col = csv_column(c, s->time_name);
-    }
-    if (c->n_rows == 0) return buf_fail(err, GPM_E_FORMAT, "%s has no rows", c->name);
-    date_parts_join(c, col);
-    *n = c->n_rows;
-    *x = NEW_ARRAY(double, *n);
-    for (size_t row = 0; row < *n; row++)
-        if (series_read_time(s, csv_text(c, row, col), &(*x)[row]) != GPM_OK) {
-            buf_printf(err, "%s:%zu: ", c->name, c->lines[row]);
-            return series_no_time(s, csv_text(c, row, col), err);
-        }
-    return GPM_OK;
-}
-
-/* The regressors in the rows of a file whose times are x. */
-enum gpm_status series_read_future(struct series *s, const struct csv *c, const double *x,
-                                   struct buf *err) {
-    size_t k = (size_t)s->reg.n;
-    double *z = NEW_ARRAY(double, c->n_rows *k + 1);
-    const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
-    enum gpm_status st = GPM_OK;
-    for (size_t j = 0; j < k && st == GPM_OK; j++) {
-        int col = csv_column(c, s->reg.name[j]);
-        struct number_style style;
-        if (col < 0 && s->reg.listed[j]) { /* the list tells */
-            for (size_t i = 0; i < c->n_rows; i++) z[i * k + j] = NAN;
-            continue;
-        }
-        if (col < 0) {
-            st = buf_fail(err, GPM_E_FORMAT,
-                          "%s has no column '%s'; future values of every column with an effect are "
-                          "needed",
-                          c->name, s->reg.name[j]);
-            break;
-        }
-        for (size_t i = 0; i < c->n_rows; i++) cells[i] = csv_text(c, i, col);
-        number_style_find(c->n_rows, cells, s->style.decimal == ',' ? ',' : 0, &style);
-        for (size_t i = 0; i < c->n_rows && st == GPM_OK; i++)
-            if (!number_style_read(&style, cells[i], &z[i * k + j]))
-                st = buf_fail(err, GPM_E_FORMAT, "%s:%zu: '%s' needs a number, not '%s'", c->name,
-                              c->lines[i], s->reg.name[j], cells[i]);
-    }
-    if (st == GPM_OK) regressors_add(&s->reg, c->n_rows, x, z);
-    mem_free(z);
-    mem_free(cells);
-    return st;
-}
-
-enum gpm_status series_read_times(const struct series *s, struct csv *file, const char *column,
-                                  size_t *n, double **x, struct buf *err) {
-    *x = NULL;
-    enum gpm_status st = read_rows(s, file, column, n, x, err);
-    if (st != GPM_OK) mem_free(*x), *x = NULL;
-    return st;
-}
-
 static void set_unit(struct reading *r) {
     struct series *s = r->s;
     enum time_kind *kind = &s->form.kind;
@@ -448,8 +403,8 @@ void series_set_seasons(struct series *s) {
     if (!strcmp(s->unit, "year")) s->season[s->n_season++] = 1;
     if (strcmp(s->unit, "day")) return;
     s->season[s->n_season++] = 7;
-    s->season[s->n_season++] = 365.2425;
-    s->season[s->n_season++] = 365.2425 / 12;
+    s->season[s->n_season++] = DAYS_PER_YEAR;
+    s->season[s->n_season++] = DAYS_PER_YEAR / 12;
     if (s->form.kind != TIME_INSTANT && s->form.kind != TIME_UNIX) return;
     s->season[s->n_season++] = 1;
     s->season[s->n_season++] = 1.0 / 24;
@@ -651,15 +606,12 @@ static enum gpm_status read_all(struct reading *r) {
     s->time_name = series_clean_name(head && r->time >= 0 ? head[r->time] : "time");
     s->value_name = series_clean_name(r->value < 0 ? "count" : head ? head[r->value] : "value");
     r->p = NEW_ARRAY(struct every_row, r->csv.n_rows + 1);
-    r->cells = NEW_ARRAY(const char *, r->csv.n_rows + 1);
-    double *x = NEW_ARRAY(double, r->csv.n_rows + 1);
-    st = read_times(r, x);
+    st = read_times(r);
     if (st == GPM_OK) st = read_regressors(r);
     if (st == GPM_OK && s->take == TAKE_COUNT)
-        read_events(r, x);
+        read_events(r);
     else if (st == GPM_OK)
-        st = read_values(r, x);
-    mem_free(x);
+        st = read_values(r);
     if (st == GPM_OK) st = finish(r);
     if (st == GPM_OK) st = check(r);
     if (st == GPM_OK && r->o->holidays) st = holidays_add(s, r->o->holidays, r->err);
@@ -673,7 +625,7 @@ enum gpm_status series_read_csv(struct series *s, const struct csv *file,
     s->take = o->take;
     enum gpm_status st = read_all(&r);
     mem_free(r.p);
-    mem_free(r.cells);
+    table_column_release(&r.when);
     mem_free(r.z);
     if (st != GPM_OK) series_release(s);
     return st;

@@ -10,13 +10,11 @@
 #include "base/buf.h"
 #include "apps/discover/regressors.h"
 #include "gpmem/status.h"
-#include "table/amounts.h"
-#include "table/times.h"
+#include "table/table.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct csv;
 enum series_decimal { DECIMAL_AUTO, DECIMAL_POINT, DECIMAL_COMMA };
 /* What is made of the rows of one step; numbers as in gpm_discover_take. */
 enum series_take {
@@ -80,6 +78,8 @@ struct series {
     uint64_t hash;         /* of the kept values */
 };
 
+/* How cells of numbers are to be read. */
+struct column_wish series_wish(const struct series_options *o);
 /* A text under a name, or the file of this name where text is NULL. */
 GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *name, const char *text,
                                          size_t len, const struct series_options *o,
@@ -91,6 +91,9 @@ GPM_MUST_USE enum gpm_status series_read_csv(struct series *s, const struct csv 
 /* Removes the header and finds the column of times; -1 if missing. */
 GPM_MUST_USE enum gpm_status series_time_column(struct csv *file, const struct series_options *o,
                                                 int *time, struct buf *err);
+/* The same, of a file whose head was looked at. */
+GPM_MUST_USE enum gpm_status series_find_time(struct csv *file, const struct series_options *o,
+                                              int *time, struct buf *err);
 /* Does a name ask for the rows as times ("rows", where no column is called so)? */
 bool series_times_are_rows(const struct csv *c, const char *name);
 /* A column chosen automatically contains `what` instead of times: GPM_E_FORMAT with the remedy;
@@ -111,15 +114,16 @@ void series_print_rounded(const struct series *s, double x, int digits, struct b
 GPM_MUST_USE enum gpm_status series_read_time(const struct series *s, const char *text, double *x);
 /* Says that a text is no time, and how times are written: GPM_E_FORMAT. */
 enum gpm_status series_no_time(const struct series *s, const char *text, struct buf *err);
-/* The times of a file, whose header is taken off: of the column of this name, of the series' own
- * name, or of the first. *x is the caller's, NULL when it fails. */
+/* The times of a file, whose header is taken off: of the column that o names, of the series' own
+ * name, or of a usual one. *x is the caller's, NULL when it fails. */
 GPM_MUST_USE enum gpm_status series_read_times(const struct series *s, struct csv *file,
-                                               const char *column, size_t *n, double **x,
-                                               struct buf *err);
+                                               const struct series_options *o, size_t *n,
+                                               double **x, struct buf *err);
 /* Rows of regressors, from a file with a column for each whose times are x: added to those of the
  * series. */
 GPM_MUST_USE enum gpm_status series_read_future(struct series *s, const struct csv *file,
-                                                const double *x, struct buf *err);
+                                                const struct series_options *o, const double *x,
+                                                struct buf *err);
 /* A time for other tools: as the file writes it, but dates of ISO instead of unix seconds. */
 void series_print_plain(const struct series *s, double x, struct buf *out);
 /* Months are numbered from that of the year 0 on: the number of a day's (days since 1970), and the

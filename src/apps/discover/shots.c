@@ -3,6 +3,7 @@
 #include "apps/discover/shots.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "numeric/special/robust.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,11 +15,6 @@
 #define OTHER 0.15  /* as many of them on the other side, at most */
 #define STAY  0.6   /* of them are not taken back at once, as those of closed days are */
 
-static double median(double *v, size_t n) {
-    qsort(v, n, sizeof *v, number_compare);
-    return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
-}
-
 /* Does at least half of the step from value i on last for another one? */
 static bool stays(size_t n, const double *v, size_t i) {
     return i + 2 >= n || (v[i + 2] - v[i]) / (v[i + 1] - v[i]) > 0.5;
@@ -28,9 +24,9 @@ static bool stays(size_t n, const double *v, size_t i) {
 static struct shots of_values(size_t n, const double *v, double *work) {
     size_t far[2] = {0}, stay[2] = {0};
     for (size_t i = 0; i + 1 < n; i++) work[i] = v[i + 1] - v[i];
-    double usual = median(work, n - 1);
-    for (size_t i = 0; i + 1 < n; i++) work[i] = fabs(v[i + 1] - v[i] - usual);
-    double unit = 1.4826 * median(work, n - 1);
+    double usual = robust_median(work, n - 1);
+    for (size_t i = 0; i + 1 < n; i++) work[i] = v[i + 1] - v[i] - usual;
+    double unit = robust_sd(work, n - 1);
     if (!(unit > 0)) return (struct shots){0}; /* values that hardly ever move */
     for (size_t i = 0; i + 1 < n; i++) {
         double step = v[i + 1] - v[i] - usual;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "numeric/special/rng.h"
 #include "numeric/special/special.h"
+#include "numeric/special/robust.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,10 +19,7 @@
 /* The median and the least of the positive steps. */
 static double median_step(const double *t, size_t n, double *least) {
     double *s = NEW_ARRAY(double, n);
-    size_t k = 0;
-    for (size_t i = 1; i < n; i++)
-        if (t[i] > t[i - 1]) s[k++] = t[i] - t[i - 1];
-    qsort(s, k, sizeof *s, number_compare);
+    size_t k = robust_steps(t, n, 1, s);
     double m = k ? s[k / 2] : 1.0;
     *least = k ? s[0] : 1.0;
     mem_free(s);

@@ -5,24 +5,11 @@
  */
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "base/number.h"
 #include "apps/discover/date_parts.h"
 #include "apps/discover/layout.h"
 #include "apps/discover/series.h"
-#include "table/csv.h"
+#include "table/table.h"
 #include <string.h>
-
-/* The first row is a header when no column could be a value of the series. */
-static bool has_header(const struct csv *c) {
-    int last = c->n_cols - 1;
-    while (last > 1 && !*csv_text(c, 0, last)) last--; /* lines that end with a separator */
-    const char *cell = csv_text(c, 0, last);
-    struct number_style style;
-    double v;
-    if (time_is_one(csv_text(c, 0, 0))) return false;
-    number_style_find(1, &cell, 0, &style);
-    return !number_style_read(&style, cell, &v) && !csv_missing(c, 0, last);
-}
 
 /* The first column with a usual name of times; -1: none. */
 static int usual_name(const struct csv *c) {
@@ -37,12 +24,11 @@ static int usual_name(const struct csv *c) {
 static bool lists_times(const struct csv *c, const struct series_options *o) {
     enum { CELLS = 50 };
     size_t cells = 0, times = 0;
-    double v;
     for (size_t i = 0; i < c->n_rows && cells < CELLS; i++) {
-        const char *cell = csv_text(c, i, 0);
-        if (csv_missing(c, i, 0)) continue;
-        bool number = number_parse(cell, strlen(cell), &v);
-        times += number ? o->take == TAKE_COUNT : o->date_format || time_is_one(cell);
+        enum cell_kind kind = cell_kind(csv_text(c, i, 0));
+        if (kind == CELL_EMPTY || kind == CELL_MISSING) continue;
+        bool number = kind == CELL_NUMBER;
+        times += number ? o->take == TAKE_COUNT : o->date_format || kind == CELL_TIME;
         cells++;
     }
     return 2 * times > cells;
@@ -55,7 +41,12 @@ bool series_times_are_rows(const struct csv *c, const char *name) {
 enum gpm_status series_time_column(struct csv *file, const struct series_options *o, int *time,
                                    struct buf *err) {
     if (!file->header) layout_shape(file, o);
-    if (!file->header && has_header(file)) csv_take_header(file);
+    if (!file->header) table_head(file, o->missing);
+    return series_find_time(file, o, time, err);
+}
+
+enum gpm_status series_find_time(struct csv *file, const struct series_options *o, int *time,
+                                 struct buf *err) {
     *time = -1;
     if (series_times_are_rows(file, o->time)) return GPM_OK;
     if (!o->time && file->n_cols < 2 && !lists_times(file, o)) return GPM_OK;

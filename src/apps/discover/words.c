@@ -5,6 +5,7 @@
 #include "apps/discover/words.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/units.h"
 #include <math.h>
 #include <string.h>
 
@@ -24,23 +25,21 @@ void words_value(const struct discovery *d, double v, int least, struct buf *out
 }
 
 /* ---- time ---- */
-#define YEAR 365.2425 /* days */
-
-/* Units of the calendar in days, and from where on the next one serves better. */
+/* The units of durations in words, and from how many days on the next one serves better. */
 static const struct {
-    const char *name;
-    double days, below;
-} units[] = {{"second", 1 / 86400.0, 90 / 86400.0},
-             {"minute", 1 / 1440.0, 90 / 1440.0},
-             {"hour", 1 / 24.0, 1.5},
-             {"day", 1, 45},
-             {"month", YEAR / 12, 1.95 * YEAR},
-             {"year", YEAR, INFINITY}};
+    const struct time_unit *unit;
+    double below;
+} told[] = {{&time_units[UNIT_SECOND], 90 / 86400.0},
+            {&time_units[UNIT_MINUTE], 90 / 1440.0},
+            {&time_units[UNIT_HOUR], 1.5},
+            {&time_units[UNIT_DAY], 45},
+            {&time_units[UNIT_MONTH], 1.95 * DAYS_PER_YEAR},
+            {&time_units[UNIT_YEAR], INFINITY}};
 
 /* Days in a unit of x; 0: times are plain numbers. */
 static double unit_days(const struct discovery *d) {
     const char *u = d->series.unit;
-    return !strcmp(u, "year") ? YEAR : !strcmp(u, "day") ? 1 : 0;
+    return !strcmp(u, "year") ? DAYS_PER_YEAR : !strcmp(u, "day") ? 1 : 0;
 }
 
 /* What times that are numbers count: steps where they are one apart, else units of the column. */
@@ -62,12 +61,13 @@ static void count(double v, const char *unit, struct buf *out) {
 /* The unit in which a duration is given; weeks: *n of days. */
 static const char *unit_of(double days, double *n) {
     size_t i = 0;
-    while (days >= units[i].below) i++;
-    for (size_t k = 0; k < COUNT_OF(units); k++) /* one day rather than 24 hours */
-        if (near(days, units[k].days)) i = k;
+    while (days >= told[i].below) i++;
+    for (size_t k = 0; k < COUNT_OF(told); k++) /* one day rather than 24 hours */
+        if (near(days, told[k].unit->days)) i = k;
     bool weeks = days >= 13.9 && days < 45 && near(days / 7, floor(days / 7 + 0.5));
-    *n = weeks ? 7 : units[i].days;
-    return weeks ? "week" : units[i].name;
+    const struct time_unit *u = weeks ? &time_units[UNIT_WEEK] : told[i].unit;
+    *n = u->days;
+    return u->name;
 }
 
 void words_duration_about(const struct discovery *d, double v, double mid, struct buf *out) {
@@ -83,9 +83,9 @@ void words_duration(const struct discovery *d, double v, struct buf *out) {
 
 void words_period(const struct discovery *d, double v, struct buf *out) {
     double days = v * unit_days(d);
-    for (size_t k = 0; k < COUNT_OF(units) && days > 0; k++)
-        if (near(days, units[k].days)) {
-            buf_puts(out, units[k].name);
+    for (size_t k = 0; k < COUNT_OF(told) && days > 0; k++)
+        if (near(days, told[k].unit->days)) {
+            buf_puts(out, told[k].unit->name);
             return;
         }
     if (near(days, 7))
@@ -103,12 +103,12 @@ void words_date(const struct discovery *d, double t, struct buf *out) {
 
 const char *words_rate_unit(const struct discovery *d, double *x) {
     double per = unit_days(d), span = d->data.span * per;
-    size_t i = COUNT_OF(units) - 1;
+    size_t i = COUNT_OF(told) - 1;
     *x = 1;
     if (!per) return unit_name(d);
-    while (i > 0 && span < 3 * units[i].days) i--;
-    *x = units[i].days / per;
-    return units[i].name;
+    while (i > 0 && span < 3 * told[i].unit->days) i--;
+    *x = told[i].unit->days / per;
+    return told[i].unit->name;
 }
 
 /* ---- values ---- */

@@ -3,7 +3,7 @@
 #include "apps/optimize/bo_rules.h"
 #include "apps/optimize/memo_csv.h"
 #include "base/mem.h"
-#include "table/csv.h"
+#include "table/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -103,15 +103,15 @@ enum gpm_status memo_csv_export(struct memo *m, const struct bo_space *space, st
 
 struct columns {
     int *input, value, status, seconds, error, outputs;
+    struct table_column values, times; /* what they hold; of the seconds, where there are some */
 };
 
 static enum gpm_status find_columns(const struct bo_space *space, const struct csv *c,
                                     struct columns *cols, struct buf *err) {
     for (int j = 0; j < space->n; j++) {
         cols->input[j] = j;
-        enum gpm_status s = GPM_OK;
-        if (c->header) s = csv_find(c, space->vars[j].name, &cols->input[j], err);
-        if (s) return s;
+        if (c->header && csv_find(c, space->vars[j].name, &cols->input[j], err))
+            return GPM_E_NOT_FOUND;
     }
     cols->value = csv_column(c, "value");
     if (cols->value < 0 && c->n_cols == space->n + 1) cols->value = space->n;
@@ -122,6 +122,9 @@ static enum gpm_status find_columns(const struct bo_space *space, const struct c
     cols->seconds = csv_column(c, "seconds");
     cols->error = csv_column(c, "error");
     cols->outputs = csv_column(c, "outputs");
+    table_column_read(&cols->values, c, cols->value, &(struct column_wish){0});
+    if (cols->seconds >= 0)
+        table_column_read(&cols->times, c, cols->seconds, &(struct column_wish){0});
     return GPM_OK;
 }
 
@@ -138,19 +141,15 @@ static enum gpm_status import_row(struct memo *m, const struct bo_space *space, 
                                                                  : "failed";
     else if (strcmp(status, "done") != 0)
         return GPM_OK;
-    for (int j = 0; j < space->n && !s; j++) {
-        struct buf why = BUF_INIT;
-        s = bo_space_read(space, j, csv_text(c, i, cols->input[j]), &x[j], &why);
-        if (s) buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
-        buf_release(&why);
-    }
     struct buf why = BUF_INIT;
-    if (!s && (s = bo_space_check(space, x, &why)))
-        buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
+    for (int j = 0; j < space->n && !s; j++)
+        s = bo_space_read(space, j, csv_text(c, i, cols->input[j]), &x[j], &why);
+    if (!s) s = bo_space_check(space, x, &why);
+    if (s) buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
     buf_release(&why);
-    if (!s && !error) s = csv_number(c, i, cols->value, &y, err);
-    if (!s && cols->seconds >= 0 && !csv_missing(c, i, cols->seconds))
-        s = csv_number(c, i, cols->seconds, &seconds, err);
+    if (!s && !error) s = table_column_number(&cols->values, i, &y, err);
+    if (!s && cols->seconds >= 0 && !csv_missing_as(c, i, cols->seconds, NULL))
+        s = table_column_number(&cols->times, i, &seconds, err);
     if (s) return s;
     bool more = false;
     const char *outputs = cols->outputs >= 0 ? csv_text(c, i, cols->outputs) : NULL;
@@ -163,9 +162,9 @@ static enum gpm_status import_row(struct memo *m, const struct bo_space *space, 
 enum gpm_status memo_csv_import(struct memo *m, const struct bo_space *space, const char *path,
                                 bool replicate, size_t *added, struct buf *err) {
     struct csv c;
-    enum gpm_status s = csv_read(&c, path, err);
+    enum gpm_status s = csv_table(&c, path, NULL, 0, err);
     if (s) return s;
-    csv_find_header(&c);
+    table_head(&c, NULL);
     struct columns cols = {.input = NEW_ARRAY(int, (size_t)space->n)};
     double *x = NEW_ARRAY(double, (size_t)space->n);
     *added = 0;
@@ -175,6 +174,8 @@ enum gpm_status memo_csv_import(struct memo *m, const struct bo_space *space, co
         s = import_row(m, space, &c, i, &cols, replicate, x, added, err);
     s = memo_end(m, s, err);
     if (s) *added = 0;
+    table_column_release(&cols.values);
+    table_column_release(&cols.times);
     mem_free(cols.input);
     mem_free(x);
     csv_release(&c);

@@ -4,21 +4,13 @@
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- cells ---- */
-
-static bool is_missing(const struct csv *c, const struct rtable_options *o, size_t row, int col) {
-    return csv_missing_as(c, row, col, o->missing);
-}
-
-static bool read_number(const struct number_style *s, const char *cell, double *v) {
-    return number_style_read(s, cell, v) ||
-           (s->decimal == '.' && number_parse(cell, strlen(cell), v) && isfinite(*v));
-}
 
 static void column_name(const struct csv *c, int col, struct buf *out) {
     if (c->header)
@@ -27,65 +19,12 @@ static void column_name(const struct csv *c, int col, struct buf *out) {
         buf_printf(out, "c%d", col + 1);
 }
 
-/* What a column holds. */
-struct rcolumn {
-    struct number_style style;
-    struct time_form form; /* of a column of dates */
-    bool dated;
-    char *doubt;           /* why dates cannot be read, where cells look like some */
-    double first;          /* the earliest date */
-    size_t cells, numbers; /* not missing; of these numbers */
-    size_t bad;            /* the first row that is no number, where some are */
-    size_t none;           /* it holds words, and so many cells that say None: one of them */
-};
-
-/* Dates, where every cell is one and it is certain which (3/4/2001 may be two). */
-static void find_dates(const char *format, size_t n, const char *const *cells, struct rcolumn *k) {
-    double *x = NEW_ARRAY(double, n + 1);
-    struct buf err = BUF_INIT;
-    k->first = INFINITY;
-    enum gpm_status st = times_read(&k->form, format, n, cells, x, &err);
-    k->dated = !st && time_dated(&k->form);
-    if (st) k->doubt = buf_take(&err);
-    for (size_t i = 0; i < n && k->dated; i++) {
-        if (!cells[i]) continue;
-        k->dated = isfinite(x[i]);
-        k->first = fmin(k->first, x[i]);
-    }
-    buf_release(&err);
-    mem_free(x);
-}
-
-/* Words for 1 and 0 are numbers as an outcome, and levels as an input. */
-static struct rcolumn look(const struct csv *c, const struct rtable_options *o, int col,
-                           bool outcome) {
-    struct rcolumn k = {.bad = SIZE_MAX};
-    const char **cells = NEW_ARRAY(const char *, c->n_rows + 1);
-    for (size_t r = 0; r < c->n_rows; r++)
-        cells[r] = is_missing(c, o, r, col) ? NULL : csv_text(c, r, col);
-    number_style_find(c->n_rows, cells, o->decimal, &k.style);
-    if (!outcome) k.style.truth = NULL;
-    for (size_t r = 0; r < c->n_rows; r++) {
-        double v;
-        if (!cells[r]) continue;
-        bool number = read_number(&k.style, cells[r], &v);
-        k.cells++;
-        k.numbers += number;
-        if (!number && k.bad == SIZE_MAX) k.bad = r;
-    }
-    if (k.cells && !k.numbers) find_dates(o->date_format, c->n_rows, cells, &k);
-    for (size_t r = 0; k.cells && !k.numbers && !k.dated && r < c->n_rows; r++)
-        k.none += csv_is_none(csv_text(c, r, col), o->missing);
-    k.cells += k.none;
-    mem_free(cells);
-    return k;
+static struct column_wish wish_of(const struct rtable_options *o) {
+    return (struct column_wish){o->missing, o->date_format, o->decimal, false, true};
 }
 
 /* Numbers with a few other cells are a mistake in the file, not words. */
-static bool is_numeric(const struct rcolumn *k) {
-    return k->cells && k->numbers == k->cells;
-}
-static bool nearly_numeric(const struct rcolumn *k) {
+static bool nearly_numeric(const struct table_column *k) {
     return k->numbers < k->cells && 5 * k->numbers >= 4 * k->cells;
 }
 
@@ -94,7 +33,7 @@ static bool is_plain(const struct number_style *s) {
            !s->truth;
 }
 
-static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolumn *k,
+static enum gpm_status bad_cell(const struct csv *c, int col, const struct table_column *k,
                                 struct buf *err) {
     struct buf name = BUF_INIT;
     column_name(c, col, &name);
@@ -110,7 +49,8 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolu
         buf_printf(err,
                    "%s: '%s' holds %s ('%s'); an outcome is a number, or one of two words, each in "
                    "two rows or more",
-                   c->name, name.data, k->dated ? "dates" : "words", csv_text(c, k->bad, col));
+                   c->name, name.data, k->kind == COLUMN_TIMES ? "dates" : "words",
+                   csv_text(c, k->bad, col));
     else
         buf_printf(err, "%s, line %zu: '%s' in column '%s' is no number%s", c->name,
                    c->lines[k->bad], csv_text(c, k->bad, col), name.data,
@@ -127,15 +67,10 @@ static enum gpm_status bad_cell(const struct csv *c, int col, const struct rcolu
 struct reading {
     struct csv csv;
     struct rtable *t;
-    struct rcolumn *col;
+    struct table_column *col;
     int y;
     struct buf *err;
 };
-
-static bool is_gone(const struct reading *r, size_t row, int col) {
-    bool none = r->col[col].none && csv_is_none(csv_text(&r->csv, row, col), r->t->o.missing);
-    return !none && is_missing(&r->csv, &r->t->o, row, col);
-}
 
 /* What was done to numbers that a reader might wonder about. */
 static void note_style(struct rtable *t, const char *name, const struct number_style *s) {
@@ -152,7 +87,7 @@ static bool two_words(struct reading *r) {
     const char *word[2] = {NULL, NULL};
     size_t count[2] = {0, 0};
     for (size_t row = 0; row < r->csv.n_rows; row++) {
-        if (is_gone(r, row, r->y)) continue;
+        if (!r->col[r->y].cell[row]) continue;
         const char *cell = csv_text(&r->csv, row, r->y);
         int k = word[0] && strcmp(word[0], cell) != 0;
         if (k && word[1] && strcmp(word[1], cell) != 0) return false;
@@ -174,19 +109,21 @@ static enum gpm_status choose_outcome(struct reading *r) {
         if (csv_find(c, r->t->o.y, &r->y, r->err)) return GPM_E_FORMAT;
     } else {
         for (int j = c->n_cols - 1; j >= 0 && r->y < 0; j--)
-            if (is_numeric(&r->col[j]) || nearly_numeric(&r->col[j])) r->y = j;
+            if (r->col[j].kind == COLUMN_NUMBERS || nearly_numeric(&r->col[j])) r->y = j;
         if (r->y < 0) return buf_fail(r->err, GPM_E_FORMAT, "%s: no column holds numbers", c->name);
     }
-    struct rcolumn *k = &r->col[r->y];
-    bool words = !k->numbers && k->cells && !k->dated && two_words(r);
-    if (!words && !k->numbers && k->cells && !k->dated) {
-        mem_free(k->doubt);
-        time_form_release(&k->form);
-        *k = look(c, &r->t->o, r->y, true);
+    struct table_column *k = &r->col[r->y];
+    bool none = k->kind == COLUMN_WORDS && !k->numbers, words = none && two_words(r);
+    if (none && !words) {
+        struct column_wish wish = wish_of(&r->t->o);
+        wish.truths = true;
+        table_column_release(k);
+        table_column_read(k, c, r->y, &wish);
         if (k->style.truth)
             buf_printf(&r->t->notes, "of the outcome %s is 1, the other word 0\n", k->style.truth);
     }
-    if (!words && (!is_numeric(k) || k->style.open)) return bad_cell(c, r->y, k, r->err);
+    if (!words && (!k->cells || k->numbers < k->cells || k->style.open))
+        return bad_cell(c, r->y, k, r->err);
     struct buf name = BUF_INIT;
     column_name(c, r->y, &name);
     r->t->y_name = buf_take(&name);
@@ -214,7 +151,7 @@ static const char *find_levels(struct reading *r, int col, bool asked, struct ri
     size_t order[ROOM][2] = {{0}}; /* count, place */
     int n = 0;
     for (size_t row = 0; row < r->csv.n_rows; row++) {
-        if (is_gone(r, row, col)) continue;
+        if (!r->col[col].cell[row]) continue;
         const char *cell = csv_text(&r->csv, row, col);
         int k = 0;
         while (k < n && strcmp(word[k], cell) != 0) k++;
@@ -232,30 +169,18 @@ static const char *find_levels(struct reading *r, int col, bool asked, struct ri
     return NULL;
 }
 
-/* Rows counted 0, 1, 2.. or 1, 2, 3.. in a column without a name, or one that says so: spreadsheets
- * and data frames write such. */
-static bool counts_rows(const struct reading *r, int col) {
-    double v, first = 0;
-    if (!r->csv.header || !csv_numbers_rows(r->csv.header[col])) return false;
-    for (size_t row = 0; row < r->csv.n_rows; row++) {
-        if (!read_number(&r->col[col].style, csv_text(&r->csv, row, col), &v)) return false;
-        if (!row) first = v;
-        if (v != first + (double)row) return false;
-    }
-    return true;
-}
-
 static void left_out(struct rtable *t, const char *name, const char *why) {
     buf_printf(&t->notes, "'%s' is left out: %s\n", name, why);
 }
 
 /* Dates become years since the first. */
-static void take_dates(const struct rcolumn *k, struct rinput *in) {
+static void take_dates(const struct table_column *k, size_t n, struct rinput *in) {
     enum time_kind kind = k->form.kind;
     in->dated = true;
     in->form = time_form_copy(&k->form);
-    in->origin = k->first;
-    in->year = kind == TIME_MONTH || kind == TIME_QUARTER ? 1 : 365.25;
+    in->origin = INFINITY;
+    for (size_t row = 0; row < n; row++) in->origin = fmin(in->origin, k->x[row]);
+    in->year = kind == TIME_MONTH || kind == TIME_QUARTER ? 1 : DAYS_PER_YEAR;
 }
 
 static void rinput_release(struct rinput *in) {
@@ -269,31 +194,32 @@ static void rinput_release(struct rinput *in) {
 /* Adds column `col` as an input; asked: by name, so that leaving it out is an error. */
 static enum gpm_status add_input(struct reading *r, int col, bool asked) {
     struct rtable *t = r->t;
-    const struct rcolumn *k = &r->col[col];
+    const struct table_column *k = &r->col[col];
+    bool numeric = k->kind == COLUMN_NUMBERS;
     struct buf name = BUF_INIT;
     struct rinput in = {.column = col, .style = k->style, .first = t->d, .n = 1};
     const char *why = NULL;
     column_name(&r->csv, col, &name);
-    if ((is_numeric(k) && k->style.open) || nearly_numeric(k)) {
+    if ((numeric && k->style.open) || nearly_numeric(k)) {
         buf_release(&name);
         return bad_cell(&r->csv, col, k, r->err);
     }
     if (!k->cells)
         why = "it has no values";
-    else if (!asked && counts_rows(r, col))
+    else if (!asked && csv_counts_rows(&r->csv, col))
         why = "it counts the rows";
     else if (!asked && 2 * k->cells < r->csv.n_rows)
         why = "most of its values are missing";
-    else if (k->dated)
-        take_dates(k, &in);
-    else if (!is_numeric(k) && (why = find_levels(r, col, asked, &in)))
+    else if (k->kind == COLUMN_TIMES)
+        take_dates(k, r->csv.n_rows, &in);
+    else if (!numeric && (why = find_levels(r, col, asked, &in)))
         why = k->doubt ? k->doubt : why;
     else if (in.level && in.n_levels < 2)
         why = "it is the same in every row";
     if (in.level) in.n = in.n_levels - 1;
     in.name = buf_take(&name);
     if (r->csv.header) in.heading = mem_strdup(r->csv.header[col]);
-    if (!why && is_numeric(k)) note_style(t, in.name, &k->style);
+    if (!why && numeric) note_style(t, in.name, &k->style);
     if (!why && k->none)
         buf_printf(&t->notes,
                    "None in '%s' is a level, of %zu row%s (--missing None: a missing value)\n",
@@ -373,7 +299,7 @@ bool rinput_put(const struct rinput *in, const char *cell, double *row) {
         *row = (x - in->origin) / in->year;
         return isfinite(*row);
     }
-    if (!in->level) return read_number(&in->style, cell, row);
+    if (!in->level) return number_style_read(&in->style, cell, row);
     int k = 0;
     while (k < in->n_levels && strcmp(in->level[k], cell) != 0) k++;
     for (int l = 1; l < in->n_levels; l++) row[l - 1] = l == k;
@@ -408,7 +334,7 @@ static void take_rows(struct reading *r) {
         bool whole = true;
         for (int j = 0; j <= t->n_inputs; j++) {
             int col = j < t->n_inputs ? t->input[j].column : r->y;
-            bool here = !is_gone(r, row, col);
+            bool here = r->col[col].cell[row];
             gone[j] += !here;
             whole = whole && here;
             if (here && j < t->n_inputs)
@@ -417,7 +343,7 @@ static void take_rows(struct reading *r) {
             else if (here && t->word[1])
                 t->y[t->n] = !strcmp(csv_text(c, row, col), t->word[1]);
             else if (here)
-                (void)read_number(&r->col[r->y].style, csv_text(c, row, col), &t->y[t->n]);
+                t->y[t->n] = r->col[col].x[row];
         }
         if (!whole && !first) first = c->lines[row];
         t->line[t->n] = c->lines[row];
@@ -613,58 +539,11 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
     return GPM_OK;
 }
 
-enum gpm_status rtext_read(const struct rtext *from, struct csv *c, struct buf *err) {
-    enum gpm_status st = csv_table(c, from->name, from->text, from->n, err);
-    return !st || st == GPM_E_NOT_FOUND ? st : GPM_E_FORMAT;
-}
-
-/* The column has numbers below the first row, and a word in it. */
-static bool heads_numbers(const struct csv *c, const struct rtable_options *o, int col) {
-    enum { ROWS = 20 };
-    size_t numbers = 0;
-    for (size_t i = 0; i < c->n_rows && i < ROWS; i++) {
-        struct number_style style;
-        double v;
-        const char *cell = csv_text(c, i, col);
-        if (is_missing(c, o, i, col)) {
-            if (!i) return false;
-            continue;
-        }
-        number_style_find(1, &cell, o->decimal, &style);
-        bool number = read_number(&style, cell, &v);
-        if (number == !i) return false;
-        numbers += number;
-    }
-    return numbers > 1;
-}
-
-/* Units stand under the names: a row of words above numbers. */
-static void drop_units(struct csv *c, const struct rtable_options *o) {
-    bool units = false, *drop = mem_zalloc((c->n_rows + 1) * sizeof *drop);
-    for (int j = 0; j < c->n_cols && c->header; j++) units |= heads_numbers(c, o, j);
-    for (int j = 0; j < c->n_cols && units; j++) {
-        const char *cell = csv_text(c, 0, j);
-        struct number_style style;
-        double v;
-        number_style_find(1, &cell, o->decimal, &style);
-        units = !read_number(&style, cell, &v);
-    }
-    drop[0] = units;
-    if (units) csv_drop(c, drop);
-    mem_free(drop);
-}
-
-/* Sums and means of a spreadsheet are no observations. */
-static void drop_totals(struct reading *r) {
-    size_t line, n = csv_drop_totals(&r->csv, r->t->o.decimal, &line);
-    if (n == 1)
-        buf_printf(&r->t->notes, "line %zu is called a sum or a mean of others and is left out\n",
-                   line);
+/* Notes that lines were left out: how many, and the first of them. */
+static void note_lines(struct rtable *t, size_t n, size_t line, const char *one, const char *all) {
+    if (n == 1) buf_printf(&t->notes, "line %zu %s left out\n", line, one);
     if (n > 1)
-        buf_printf(&r->t->notes,
-                   "%zu lines are called sums or means of others and are left out; the first is "
-                   "line %zu\n",
-                   n, line);
+        buf_printf(&t->notes, "%zu lines %s left out; the first is line %zu\n", n, all, line);
 }
 
 enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
@@ -672,22 +551,18 @@ enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
     *t = (struct rtable){.file = mem_strdup(from->name), .from_file = !from->text, .o = *o};
     buf_init(&t->notes);
     struct reading r = {.t = t, .err = err};
-    enum gpm_status st = rtext_read(from, &r.csv, err);
+    enum gpm_status st = csv_table(&r.csv, from->name, from->text, from->n, err);
     if (st) return st;
-    csv_find_header(&r.csv);
-    drop_units(&r.csv, o);
+    table_head(&r.csv, o->missing);
     t->header = r.csv.header != NULL;
-    if (r.csv.aside.n == 1)
-        buf_printf(&t->notes, "line %zu of the file is no row of the table and left out\n",
-                   r.csv.aside.line);
-    if (r.csv.aside.n > 1)
-        buf_printf(&t->notes,
-                   "%zu lines of the file are no rows of the table and left out; the first is line "
-                   "%zu\n",
-                   r.csv.aside.n, r.csv.aside.line);
-    drop_totals(&r);
-    r.col = NEW_ARRAY(struct rcolumn, (size_t)r.csv.n_cols + 1);
-    for (int j = 0; j < r.csv.n_cols; j++) r.col[j] = look(&r.csv, o, j, false);
+    note_lines(t, r.csv.aside.n, r.csv.aside.line, "of the file is no row of the table and",
+               "of the file are no rows of the table and");
+    size_t line = 0, sums = csv_drop_totals(&r.csv, o->decimal, &line);
+    note_lines(t, sums, line, "is called a sum or a mean of others and is",
+               "are called sums or means of others and are");
+    struct column_wish wish = wish_of(o);
+    r.col = NEW_ARRAY(struct table_column, (size_t)r.csv.n_cols + 1);
+    for (int j = 0; j < r.csv.n_cols; j++) table_column_read(&r.col[j], &r.csv, j, &wish);
     if (!r.csv.n_rows) st = buf_fail(err, GPM_E_FORMAT, "%s has no rows of data", from->name);
     if (!st) st = one_name_each(&r);
     if (!st) st = choose_outcome(&r);
@@ -696,10 +571,7 @@ enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
         take_rows(&r);
         st = check(t, err);
     }
-    for (int j = 0; j < r.csv.n_cols; j++) {
-        time_form_release(&r.col[j].form);
-        mem_free(r.col[j].doubt);
-    }
+    for (int j = 0; j < r.csv.n_cols; j++) table_column_release(&r.col[j]);
     mem_free(r.col);
     csv_release(&r.csv);
     return st;

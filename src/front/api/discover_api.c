@@ -187,8 +187,7 @@ enum gpm_status gpm_discover_add(gpm_discovery *d, const char *name, const char 
     CALL_ALONE(d, GPM_E_BUSY);
     struct csv c;
     enum gpm_status st = need_run(d);
-    if (st == GPM_OK)
-        st = text ? csv_parse(&c, name, text, len, &d->err) : csv_read(&c, name, &d->err);
+    if (st == GPM_OK) st = csv_table(&c, name, text, len, &d->err);
     if (st != GPM_OK) return st;
     unsigned long shortages = mem_shortages();
     st = discovery_add(&d->d, &c, &d->err);
@@ -319,8 +318,9 @@ const char *gpm_discover_reading(gpm_discovery *d) {
     return d->out.data;
 }
 
-/* An error if the regressors at these times are unknown. */
-static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double *x) {
+/* An error if the regressors at these times are unknown. file: that of the times, or NULL. */
+static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double *x,
+                                       const char *file) {
     const struct regressors *r = &d->d.series.reg;
     double z[REGRESSORS_MAX], slack = 0.3 * d->d.data.step * d->d.data.span;
     for (size_t i = 0; i < n && r->n; i++) {
@@ -332,6 +332,8 @@ static enum gpm_status need_regressors(gpm_discovery *d, size_t n, const double 
         regressors_list(r, unknown, &d->err);
         buf_puts(&d->err, " is not known at ");
         series_print_time(&d->d.series, x[i], &d->err);
+        if (file && !(unknown & listed))
+            return buf_fail(&d->err, GPM_E_ARG, "; %s needs a number there", file);
         return buf_fail(&d->err, GPM_E_ARG, "; %s",
                         unknown & listed
                             ? "the list of holidays (--holidays) ends in the year before"
@@ -410,7 +412,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
         st = series_read_time(&d->d.series, times[i], &x[i]);
         if (st != GPM_OK) st = series_no_time(&d->d.series, times[i], &d->err);
     }
-    if (st == GPM_OK) st = need_regressors(d, n, x);
+    if (st == GPM_OK) st = need_regressors(d, n, x, NULL);
     if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
     mem_free(x);
     return st;
@@ -427,12 +429,12 @@ static enum gpm_status forecast_table(gpm_discovery *d, const char *name, const 
     enum gpm_status st = need_run(d);
     if (st != GPM_OK) return st;
     if (!(level > 0 && level < 1)) return bad_level(d);
-    st = text ? csv_parse(&c, name, text, len, &d->err) : csv_read(&c, name, &d->err);
+    st = csv_table(&c, name, text, len, &d->err);
     if (st != GPM_OK) return st;
-    st = series_read_times(s, &c, d->d.opt.series.time, &n, &x, &d->err);
-    if (st == GPM_OK && s->reg.n) st = series_read_future(s, &c, x, &d->err);
+    st = series_read_times(s, &c, &d->d.opt.series, &n, &x, &d->err);
+    if (st == GPM_OK && s->reg.n) st = series_read_future(s, &c, &d->d.opt.series, x, &d->err);
     csv_release(&c);
-    if (st == GPM_OK) st = need_regressors(d, n, x);
+    if (st == GPM_OK) st = need_regressors(d, n, x, name);
     if (st == GPM_OK) st = forecast_at(d, n, x, level, csv);
     mem_free(x);
     return st;

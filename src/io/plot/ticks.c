@@ -6,6 +6,7 @@
 #include "base/calendar.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "base/units.h"
 #include <math.h>
 #include <stdarg.h>
 
@@ -77,14 +78,15 @@ static void log_marks(double lo, double hi, unsigned want, struct plot_ticks *t)
 
 /* ---- the calendar ---- */
 #define DAY   86400.0
-#define MONTH (365.2425 / 12 * DAY)
+#define MONTH (DAYS_PER_YEAR / 12 * DAY)
 
 /* Marks at the first of every k-th month. */
 static void month_marks(const struct plot_axis *a, int step, struct plot_ticks *t) {
     bool years = a->time == PLOT_TIME_YEARS;
     double lo = a->lo, hi = a->hi;
-    double from = 12 * (years ? lo : lo / 365.2425 + 1970) - 1; /* within a month of the limits */
-    double to = 12 * (years ? hi : hi / 365.2425 + 1970) + 1, slack = 1e-6 * (hi - lo);
+    double from =
+        12 * (years ? lo : lo / DAYS_PER_YEAR + 1970) - 1; /* within a month of the limits */
+    double to = 12 * (years ? hi : hi / DAYS_PER_YEAR + 1970) + 1, slack = 1e-6 * (hi - lo);
     for (double m = ceil(from / step) * step; m <= to; m += step) {
         int year = (int)floor(m / 12), month = (int)(m - 12.0 * year) + 1;
         double at = years ? m / 12 : (double)calendar_days(year, month, 1);

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "table/amounts.h"
+#include "table/table.h"
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
@@ -194,23 +194,19 @@ enum gpm_status data_json(const char *text, size_t n, value *out, struct buf *er
 /* ---- CSV --------------------------------------------------------------------------------------
  */
 
-/* Numbers in the column's format (table/amounts.h); an ambiguous column is text. */
+/* An ambiguous column is text, and so is one whose marks would be lost. */
 static value column_of(const struct csv *file, int col) {
-    const char **cells = NEW_ARRAY(const char *, file->n_rows + 1);
+    struct table_column k;
+    table_column_read(&k, file, col, &(struct column_wish){0});
     value v = value_vector_new(file->n_rows);
-    struct number_style style;
-    for (size_t r = 0; r < file->n_rows; r++)
-        cells[r] = csv_missing(file, r, col) ? NULL : csv_text(file, r, col);
-    number_style_find(file->n_rows, cells, 0, &style);
-    bool numbers = !style.open && !style.noted && !style.truth;
+    bool codes = k.kind == COLUMN_WORDS && k.numbers == k.cells;
+    bool numbers = !codes && !k.style.open && !k.style.noted;
     for (size_t r = 0; r < file->n_rows && numbers; r++) {
         double *to = &v.u.vector->at[r];
-        *to = NAN;
-        if (cells[r])
-            numbers = number_style_read(&style, cells[r], to) ||
-                      (style.decimal == '.' && number_parse(cells[r], strlen(cells[r]), to));
+        *to = k.x[r];
+        if (k.cell[r] && isnan(*to)) numbers = number_parse(k.cell[r], strlen(k.cell[r]), to);
     }
-    mem_free(cells);
+    table_column_release(&k);
     if (numbers) return v;
     value_unref(v);
     v = value_array_new(file->n_rows);
@@ -241,9 +237,9 @@ static bool is_table(const char *path) {
 enum gpm_status data_file(const char *path, value *out, struct buf *err) {
     if (is_table(path)) {
         struct csv file;
-        enum gpm_status st = csv_read(&file, path, err);
+        enum gpm_status st = csv_table(&file, path, NULL, 0, err);
         if (st) return st;
-        csv_find_header(&file);
+        table_head(&file, NULL);
         *out = data_columns(&file);
         csv_release(&file);
         return GPM_OK;

@@ -11,7 +11,10 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "language/rows/protocol/sp_options.h"
+#include "base/number.h"
+#include "table/table.h"
 #include <math.h>
+#include <string.h>
 
 static enum gpm_status fail(struct sp_call *c, enum diag_code code, struct buf *err) {
     enum gpm_status st = sp_error(c, code, "%s: %s", c->cls->name, err->data);
@@ -126,10 +129,10 @@ static enum gpm_status cannot_read(struct sp_call *c, enum gpm_status st, struct
 static enum gpm_status open_csv(struct sp_call *c, struct csv *file) {
     struct buf err = BUF_INIT;
     char *path = path_read(c);
-    enum gpm_status st = csv_read(file, path, &err);
+    enum gpm_status st = csv_table(file, path, NULL, 0, &err);
     mem_free(path);
     if (st != GPM_OK) return cannot_read(c, st, &err);
-    csv_find_header(file);
+    table_head(file, NULL);
     return st;
 }
 
@@ -150,12 +153,19 @@ static enum gpm_status read_table(struct sp_call *c, value *out) {
     return st;
 }
 
-static value cell_value(const struct csv *file, size_t row, int col) {
-    struct buf err = BUF_INIT;
-    double x;
-    bool number = csv_number(file, row, col, &x, &err) == GPM_OK;
-    buf_release(&err);
-    return number ? value_num(x) : value_cstr(csv_text(file, row, col));
+/* The cells of a column: of one of numbers these, of another plain numbers alone. */
+static void put_cells(const struct csv *file, int col, value *rows, size_t place, bool flat) {
+    struct table_column k;
+    table_column_read(&k, file, col, &(struct column_wish){0});
+    bool numbers = k.kind == COLUMN_NUMBERS && !k.style.open;
+    for (size_t r = 0; r < file->n_rows; r++) {
+        const char *cell = csv_text(file, r, col);
+        double x = k.x[r];
+        bool number = k.cell[r] && (numbers || number_parse(cell, strlen(cell), &x));
+        value *to = flat ? &rows[r] : &rows[r].u.array->at[place];
+        *to = number ? value_num(x) : value_cstr(cell);
+    }
+    table_column_release(&k);
 }
 
 /* Columns that argument i names (all of them when it is absent); *n of them, mem_free. */
@@ -193,15 +203,8 @@ static enum gpm_status read_csv(struct sp_call *c, value *out) {
     if (st == GPM_OK) {
         bool flat = sp_given(c, 1) && value_text(c->args[1]);
         *out = value_array_new(file.n_rows);
-        for (size_t r = 0; r < file.n_rows; r++) {
-            value *to = &out->u.array->at[r];
-            if (flat) {
-                *to = cell_value(&file, r, cols[0]);
-                continue;
-            }
-            *to = value_array_new(n);
-            for (size_t k = 0; k < n; k++) to->u.array->at[k] = cell_value(&file, r, cols[k]);
-        }
+        for (size_t r = 0; r < file.n_rows && !flat; r++) out->u.array->at[r] = value_array_new(n);
+        for (size_t k = 0; k < n; k++) put_cells(&file, cols[k], out->u.array->at, k, flat);
         mem_free(cols);
     }
     csv_release(&file);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/pack.h"
 #include "language/rows/protocol/sp_options.h"
+#include "table/table.h"
 #include <math.h>
 
 struct srcfn *srcfn_new(const struct srcfn_class *cls, char *identity_taken, int dim) {
@@ -127,11 +128,14 @@ const struct srcfn_class srcfn_csv = {look_up, release_table};
 enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *inputs, int output,
                                struct buf *err) {
     double *x = NEW_ARRAY(double, (size_t)s->dim), y;
+    struct table_column *col = NEW_ARRAY(struct table_column, (size_t)s->dim + 1);
     enum gpm_status st = GPM_OK;
+    for (int j = 0; j <= s->dim; j++)
+        table_column_read(&col[j], c, j < s->dim ? inputs[j] : output, &(struct column_wish){0});
     for (size_t r = 0; r < c->n_rows && st == GPM_OK; r++) {
-        st = csv_number(c, r, output, &y, err);
+        st = table_column_number(&col[s->dim], r, &y, err);
         for (int j = 0; j < s->dim && st == GPM_OK; j++) {
-            st = csv_number(c, r, inputs[j], &x[j], err);
+            st = table_column_number(&col[j], r, &x[j], err);
             x[j] += 0.0;
         }
         if (st != GPM_OK) break;
@@ -146,6 +150,8 @@ enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *
             st = GPM_E_CONFLICT;
         }
     }
+    for (int j = 0; j <= s->dim; j++) table_column_release(&col[j]);
+    mem_free(col);
     mem_free(x);
     return st;
 }
