@@ -187,7 +187,8 @@ static void keep(const struct job *j, size_t d, size_t n) {
         sum += exp(w[i] - total);
         size_t from = k, to = (size_t)floor(sum * (double)j->c->kept + 0.5), each = to - from;
         for (; k < to; k++) {
-            size_t at = i * j->room + (k - from + 1) * n / each - 1;
+            size_t past = (k - from + 1) * n / each; /* 0: more draws are kept than there are */
+            size_t at = i * j->room + (past ? past - 1 : 0);
             memcpy(j->c->z + k * d, all + at * (d + 1), d * sizeof *all);
         }
     }

@@ -149,7 +149,9 @@ enum store_sums sqlite_files_sums(sqlite3 *db) {
     sqlite3_int64 size = 0;
     sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f);
     if (!f || !f->pMethods || f->pMethods->xRead != read_page) return STORE_SUMS_NONE;
-    const struct pages *p = pages_of(f);
+    struct pages *p = pages_of(f);
+    unsigned char head[HEAD]; /* all that was read may have come from the log of another process */
+    if (!p->size && p->usual->xRead(f, head, HEAD, 0) == SQLITE_OK) learn(p, head);
     if (p->size) return p->bare ? STORE_SUMS_MOST : STORE_SUMS_ALL;
     bool empty = f->pMethods->xFileSize(f, &size) == SQLITE_OK && !size;
     return empty ? STORE_SUMS_ALL : STORE_SUMS_NONE;

@@ -75,6 +75,7 @@ enum gpm_status sp_numbers_value(struct sp_call *c, value v, size_t n, double **
     if (!seq_numbers(v, out, &got)) return sp_bad_value(c, v, "a sequence of numbers");
     if (got == n) return GPM_OK;
     mem_free(*out);
+    *out = NULL;
     return sp_error(c, DIAG_SHAPE, "%s: the value has %zu elements, expected %zu", c->cls->name,
                     got, n);
 }
@@ -84,6 +85,7 @@ bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols) {
     if (!seq_matrix(v, out, rows, cols, &ragged)) return false;
     if (*rows || v.tag == V_MATRIX) return true;
     mem_free(*out); /* an empty sequence is no matrix */
+    *out = NULL;
     return false;
 }
 
