@@ -16,7 +16,6 @@
 #include "base/number.h"
 #include "numeric/posterior/wild.h"
 #include "apps/regress/regress.h"
-#include "numeric/special/robust.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +60,9 @@ static double distance(const struct aside *a, size_t i) {
 /* Standard deviations are too large while rows out of line are among the model's. */
 static double robust_unit(const struct aside *a) {
     double *v = NEW_ARRAY(double, a->all + 1);
-    for (size_t i = 0; i < a->all; i++) v[i] = distance(a, i);
-    double unit = robust_sd(v, a->all);
+    for (size_t i = 0; i < a->all; i++) v[i] = fabs(distance(a, i));
+    qsort(v, a->all, sizeof *v, number_compare);
+    double unit = 1.4826 * v[a->all / 2];
     mem_free(v);
     return fmin(1, unit);
 }

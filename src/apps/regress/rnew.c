@@ -85,7 +85,7 @@ enum gpm_status rnew_table(const struct rtable *t, const struct rtext *from, str
                            struct buf *err) {
     struct csv c;
     size_t before = r->m;
-    enum gpm_status st = csv_table(&c, from->name, from->text, from->n, err);
+    enum gpm_status st = rtext_read(from, &c, err);
     if (st) return st;
     int *col = NEW_ARRAY(int, (size_t)t->n_inputs + 1);
     if (t->header) csv_take_header(&c);

@@ -546,12 +546,17 @@ static void note_lines(struct rtable *t, size_t n, size_t line, const char *one,
         buf_printf(&t->notes, "%zu lines %s left out; the first is line %zu\n", n, all, line);
 }
 
+enum gpm_status rtext_read(const struct rtext *from, struct csv *c, struct buf *err) {
+    enum gpm_status st = csv_table(c, from->name, from->text, from->n, err);
+    return !st || st == GPM_E_NOT_FOUND ? st : GPM_E_FORMAT;
+}
+
 enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
                             const struct rtable_options *o, struct buf *err) {
     *t = (struct rtable){.file = mem_strdup(from->name), .from_file = !from->text, .o = *o};
     buf_init(&t->notes);
     struct reading r = {.t = t, .err = err};
-    enum gpm_status st = csv_table(&r.csv, from->name, from->text, from->n, err);
+    enum gpm_status st = rtext_read(from, &r.csv, err);
     if (st) return st;
     table_head(&r.csv, o->missing);
     t->header = r.csv.header != NULL;

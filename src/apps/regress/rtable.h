@@ -64,6 +64,7 @@ struct rtext {
 GPM_MUST_USE enum gpm_status rtable_read(struct rtable *t, const struct rtext *from,
                                          const struct rtable_options *o, struct buf *err);
 void rtable_release(struct rtable *t);
+GPM_MUST_USE enum gpm_status rtext_read(const struct rtext *from, struct csv *c, struct buf *err);
 /* Where another table has the input: by its heading or what that is shown as, or by its number
  * without a header. -1: nowhere. */
 int rinput_column(const struct rinput *in, const struct csv *c);

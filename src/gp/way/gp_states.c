@@ -34,12 +34,6 @@ static double runs_of(enum gp_asked asked, bool grid) {
     return grid && asked == GP_SLOPES ? 6 : kalman[asked];
 }
 
-/* Where filters serve or nothing does (gp_set_filtered) they serve as long as they take a fraction
- * of a second, or have few states. */
-static double bearable(double n) {
-    return fmax(4e7, n * kalman_event(32, 0));
-}
-
 /* ---- time order ---- */
 
 void gp_timeline_release(struct gp *g) {
@@ -402,6 +396,14 @@ static double of_grid(struct gp *g, const struct gp_series *e, double n) {
            n * grid_event(d, c);
 }
 
+/* Where filters serve or nothing does (gp_set_filtered) they serve as long as a likelihood takes a
+ * fraction of a second, or has few states. It alone decides: what has a likelihood has predictions
+ * at any number of points. */
+static bool bearable(struct gp *g, const struct gp_series *e) {
+    double n = (double)g->n, most = fmax(4e7, n * kalman_event(32, 0)), price = of_kalman(&e->m, n);
+    return price < most || (e->grid && of_grid(g, e, n) < most && price < 4 * most);
+}
+
 void gp_series_drop(struct gp_question *q) {
     if (!q->series) return;
     gp_series_release(q->series);
@@ -420,25 +422,25 @@ static double cost(struct gp_question *q) {
     q->why = "a draw of few points is a linear function of normals";
     if (q->asked == GP_JOINT && q->xs.n <= GP_JOINT_MAX) return INFINITY;
     if (grown && follows(g, &s->kept)) return events * of_kalman(s->kept.model, 1);
-    double least = SETUP + runs * events * fmin(kalman_event(1, 0), grid_event(1, 0)),
-           limit = alone ? fmin(q->below, runs * bearable(n)) : q->below;
+    double least = SETUP + runs * events * fmin(kalman_event(1, 0), grid_event(1, 0));
     if (least >= q->below) return least;
     gp_series_drop(q);
     struct gp_series e;
-    double event = (limit - SETUP) / (runs * events); /* so many states cost more */
+    double event = (q->below - SETUP) / (runs * events); /* so many states cost more */
     double most = fmin(gp_places(g)->n ? event / 4 : sqrt(event), ST_STATES_MAX);
     if (!gp_series_model(g, q->s, q->asked <= GP_SLOPES, q->asked == GP_JOINT ? q->xs.n : 0,
                          (size_t)most, &e, &q->why))
         return INFINITY;
+    bool bears = !alone || bearable(g, &e);
     double by_steps = runs * of_kalman(&e.m, events),
            by_grid = runs_of(q->asked, true) * of_grid(g, &e, events);
     e.grid = e.grid && q->asked <= GP_SLOPES && by_grid < by_steps;
     e.rival = q->below;
     double price = SETUP + (e.grid ? by_grid : by_steps);
     q->why = "it would take too long";
-    if (!(price < limit)) {
+    if (!bears || !(price < q->below)) {
         gp_series_release(&e);
-        return alone ? INFINITY : price;
+        return bears ? price : INFINITY;
     }
     q->series = NEW(struct gp_series);
     *q->series = e;
