@@ -166,7 +166,7 @@ def test_other_programs():
     """What SQLite brings from our log into the file, after a kill, and what it writes anew; what it changes is told."""
     p = subprocess.Popen([TOOL, "optimize", "-q", "--var", "x=0:1", "--budget", "1000", "--store", "cut.db", "--", "echo", "{x}"],
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not os.path.exists("cut.db-wal") or os.path.getsize("cut.db-wal") < 60000: time.sleep(0.05)
+    while not os.path.exists("cut.db-wal") or os.path.getsize("cut.db-wal") < 200000: time.sleep(0.05)  # the first point is done
     p.send_signal(signal.SIGKILL)
     p.wait()
     db = sqlite3.connect("cut.db")
@@ -176,7 +176,7 @@ def test_other_programs():
     assert not summed("memo", "verify", "cut.db")
     fine("memo", "copy", "cut.db", "whole.db")
     db = sqlite3.connect("whole.db")
-    db.execute("UPDATE point SET y = -9 WHERE id = 2")
+    db.execute("UPDATE point SET y = -9 WHERE id = 1")
     db.commit()
     db.close()
     code, _, said = run("memo", "list", "whole.db")
