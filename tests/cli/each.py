@@ -31,6 +31,19 @@ class Moments:
     def was_early(self): self.seconds *= 1.3
 
 
+def stopped_on_the_way(attempt, limit=0.2):
+    """attempt(text) runs something with --max-time `text`; it returns whether the run came to its end, and what is wanted of a
+    run that was stopped between its first steps and its end, if it was. Returns that; the time is found by halving."""
+    least, most = 0, None
+    for _ in range(40):
+        ended, found = attempt("%.5f" % limit)
+        if found and not ended: return found
+        if ended: most = limit
+        else: least = limit
+        limit = (least + most) / 2 if most else 1.4 * limit
+    raise AssertionError("no limit of time stops it on the way: from %g to %s seconds" % (least, most))
+
+
 def script(path, text):
     """An executable file; how a command of this folder is called."""
     with open(path, "w") as f:

@@ -8,6 +8,7 @@
  * another.
  */
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/cores.h"
 #include "base/file.h"
 #include "base/number.h"
@@ -20,6 +21,7 @@
 #include "front/cli/run.h"
 #include "front/cli/run_folder.h"
 #include <gpmem/gp.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -29,10 +31,11 @@
 /* One chain: its outcome and its output as a list of (stream, bytes); the error that it ended with
  * is drawn already. */
 enum { DRAWN = 3, MAX_CHAINS = 1024 }; /* as COUNT_CHAINS */
+static const double LEAST_TIME = 1e-9; /* 0 would be no limit */
 struct chain {
     int status;
-    bool done, stopped; /* stopped: it was asked to end, or its time was up */
-    struct buf out;     /* records of stdout and stderr, in order */
+    bool begun, done, stopped; /* stopped: it was asked to end, or its time was up */
+    struct buf out;            /* records of stdout and stderr, in order */
 };
 struct output_record {
     int stream;
@@ -85,6 +88,7 @@ struct job {
     const char *path; /* the program; "-": standard input */
     bool folder;      /* draws are kept */
     bool profile;     /* where the time went is said */
+    double end;       /* clock_seconds() at which --max-time is over for all of them; 0: never */
     char *text;       /* NULL: the path; else its name is */
     const char *name;
     size_t len;
@@ -144,8 +148,10 @@ static void run_chain(struct job *j, unsigned i) {
     o.chain = (uint32_t)(j->first + i);
     o.warn_early = !o.quiet;
     o.profile = j->profile;
+    if (j->end > 0) o.max_seconds = fmax(j->end - clock_seconds(), LEAST_TIME);
     o.together = j->n > 1 && device_is_gpu() && gpm_parts_count() == 1;
     bool keep = j->n > 1;
+    c->begun = true;
     buf_init(&c->out);
     if (keep || j->folder) {
         o.write = keep ? keep_output : tee_output;
@@ -181,7 +187,8 @@ static void run_chain(struct job *j, unsigned i) {
 static void *work(void *user) {
     struct job *j = user;
     for (unsigned i; (i = atomic_fetch_add(&j->next, 1)) < j->n;) {
-        if (stop_asked(stop_flag())) /* between two chains */
+        bool late = j->end > 0 && clock_seconds() > j->end;
+        if (stop_asked(stop_flag()) || late) /* between two chains */
             j->chains[i] =
                 (struct chain){.status = GPM_E_INTERRUPT, .stopped = true, .out = BUF_INIT};
         else
@@ -210,6 +217,14 @@ static void run_chains(struct job *j) {
             (unsigned long long)j->first, (unsigned long long)(j->first + j->n - 1), started + 1);
     work(j); /* this thread is one of them */
     for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
+}
+
+static void say_chains_left(const struct job *j) {
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < j->n; i++) left += !j->chains[i].begun;
+    if (left)
+        complain(0, "the run was stopped before %llu of %llu chains had begun",
+                 (unsigned long long)left, (unsigned long long)j->n);
 }
 
 static int overall_status(const struct job *j) {
@@ -244,6 +259,7 @@ static int read_once(struct job *j) {
 /* Returns the exit status; errors are on stderr. */
 static int run_job(struct job *j) {
     int status = read_once(j);
+    j->end = session_args.max_seconds > 0 ? clock_seconds() + session_args.max_seconds : 0;
     if (status == EXIT_FINE && !events_begin(j->n, j->first)) status = EXIT_USAGE;
     if (status == EXIT_FINE) {
         j->chains = mem_zalloc(j->n * sizeof *j->chains);
@@ -251,6 +267,7 @@ static int run_job(struct job *j) {
         stop_on_signals(true);
         if (j->folder) outlive_readers();
         run_chains(j);
+        say_chains_left(j);
         stop_on_signals(false);
         progress_end();
         events_end();
