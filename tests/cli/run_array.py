@@ -80,6 +80,12 @@ def refusals():
     refuse("has not finished (state: stopped)", "program")
     refuse("holds no run", "runs/0", "nowhere", status=2)
     assert "holds a run already" in run("merge", "merged", "runs/0", status=2)
+    for name in ("program.vnts", "chain-2.csv"):  # the user's, not of a run
+        own = os.path.join(WORK, "own-" + name)
+        os.makedirs(own)
+        with open(os.path.join(own, name), "w") as f: f.write("mine\n")
+        assert "%s' would be written over" % name in run("merge", own, "runs/0", "runs/1", status=1)
+        assert os.listdir(own) == [name] and open(os.path.join(own, name)).read() == "mine\n", os.listdir(own)
     run("merge", "--partial", "some", "runs/1", "runs/3")
     assert manifest("some")["chains"] == 2 and filecmp.cmp(os.path.join(WORK, "some/chain-2.csv"), os.path.join(WORK, "whole/chain-4.csv"), False)
     assert "another run" in run("run", "short.vnts", "--seed", "5", "--out", "whole", "--continue", status=2)

@@ -165,4 +165,13 @@ with tempfile.TemporaryDirectory() as folder:
     status, out, err = run(MODEL + "infer sample(warmup=100, draws=200);", "--out", folder + "/run")
     assert status == 0 and "mean" not in out, out
 
+
+# Rows that are neither a value nor kept in a folder are lost: that is said, once.
+for action, n in (("repeat(3, do(mh(default, one, 1), collect(mu)))", 1), ("do(collect(mu), pass)", 1), ("do(d <- collect(mu), pass)", 0),
+                  ("for_each([1, 2], i -> collect(mu))", 1)):
+    status, out, err = run(MODEL + "infer %s;" % action)
+    assert status == 0 and err.count("rows of this collect are dropped") == n, (action, err)
+with tempfile.TemporaryDirectory() as folder:
+    assert "dropped" not in run(MODEL + "infer repeat(3, do(mh(default, one, 1), collect(mu)));", "--out", folder + "/run")[2]
+
 print("sample: keeps what it should, begins where it is told, refuses what it must")

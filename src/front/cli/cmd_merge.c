@@ -125,29 +125,45 @@ static bool complete(const struct part *p, size_t n) {
     return good || complain(false, "nothing was merged; --partial takes what is there");
 }
 
-static bool copy_program(const char *from, const char *to) {
+/* Writes the file, or only sees that no other one stands in its place. */
+static bool put(struct run_path to, const struct buf *text, bool write) {
+    if (write) return out_part(to.text, FILE_OURS, text->data, text->len);
+    return file_is_free(to.text, text->data, text->len) ||
+           complain(false, "'%s' would be written over; choose another folder", to.text);
+}
+
+static bool copy_program(const char *from, const char *to, bool write) {
     struct buf text = BUF_INIT;
     bool good = read_file(run_path(from, "program.vnts"), &text) &&
-                out_part(run_path(to, "program.vnts").text, FILE_OURS, text.data, text.len);
+                put(run_path(to, "program.vnts"), &text, write);
     buf_release(&text);
     return good;
 }
 
-static bool copy_chain(const struct part *p, size_t i, struct run_path to) {
+static bool copy_chain(const struct part *p, size_t i, struct run_path to, bool write) {
     struct buf text = BUF_INIT;
     bool good = read_file(run_chain_path(p->dir, i), &text) &&
-                run_chain_sound(p->dir, p->sums, i, &text) &&
-                out_part(to.text, FILE_OURS, text.data, text.len);
+                run_chain_sound(p->dir, p->sums, i, &text) && put(to, &text, write);
     buf_release(&text);
     return good;
+}
+
+/* First all files are looked at, then all are written. */
+static bool copy_all(const char *out, const struct part *p, size_t n) {
+    for (int write = 0; write < 2; write++) {
+        if (!copy_program(p->dir, out, write)) return false;
+        for (uint64_t k = 0, at = 0; k < n; at += p[k++].chains)
+            for (uint64_t i = 0; i < p[k].chains; i++)
+                if (!copy_chain(&p[k], i, run_chain_path(out, at + i), write)) return false;
+    }
+    return true;
 }
 
 /* The chains of a part come after `before` others. */
-static bool add_part(const char *out, const struct part *p, uint64_t before,
-                     struct run_facts *facts, json_t *moves) {
+static void add_part(const struct part *p, uint64_t before, struct run_facts *facts,
+                     json_t *moves) {
     for (uint64_t i = 0; i < p->chains; i++) {
         json_t *sum = json_array_get(p->sums, i);
-        if (!copy_chain(p, i, run_chain_path(out, before + i))) return false;
         json_array_append_new(facts->sums, sum ? json_incref(sum) : json_null());
     }
     size_t i;
@@ -165,7 +181,6 @@ static bool add_part(const char *out, const struct part *p, uint64_t before,
         if (!known) json_array_append(facts->files, row);
     }
     json_array_extend(moves, p->moves);
-    return true;
 }
 
 static int write_all(const char *out, const struct part *p, size_t n) {
@@ -184,9 +199,9 @@ static int write_all(const char *out, const struct part *p, size_t n) {
     int only;
     if (file_folder(out, FILE_GIVEN) != GPM_OK || file_lock(out, &only) != GPM_OK)
         return complain(EXIT_FAILED, "cannot write to the folder '%s': %s", out, file_why());
-    bool good = copy_program(p->dir, out);
+    bool good = copy_all(out, p, n);
     for (size_t i = 0; i < n && good; i++) {
-        good = add_part(out, &p[i], chains, &facts, moves);
+        add_part(&p[i], chains, &facts, moves);
         chains += p[i].chains;
         if (strcmp(p[i].state, "finished") != 0 && facts.state[0] == 'f') facts.state = p[i].state;
     }

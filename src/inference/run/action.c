@@ -409,7 +409,7 @@ static enum gpm_status directive_run(struct infer_state *x, struct action *a, bo
                            "particles share their directives");
     if (kind == DIR_EXTRACT_STATS)
         return trace_stats(x->model->p.at[0], d->kids[0]->kids[0], a->splices[0], a->at, out);
-    if (kind == DIR_COLLECT) return collect_run(x, a, out);
+    if (kind == DIR_COLLECT) return collect_run(x, a, dropped, out);
     if (kind == DIR_EXACT) return exact_run(x, a, out);
     if (a->label.tag != V_NIL) st = infer_label(x, a->label, &r.label);
     if (st == GPM_OK && kind == DIR_CALL_BACK) return callback_run(x, a, r.label, out);

@@ -144,7 +144,17 @@ void collect_pass_on(struct infer_state *x, const struct dataset *d, size_t firs
     mem_free(w);
 }
 
-enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) {
+/* Rows that are neither a value nor written to a folder are lost. It is said once. */
+static void tell_dropped(struct infer_state *x, const struct action *a) {
+    if (x->draw || x->told_dropped) return;
+    x->told_dropped = true;
+    diag_warn(x->core->diags, DIAG_UNUSED, a->at, "the rows of this collect are dropped");
+    diag_set_help(x->core->diags, "accumulate_dataset(n, action) joins the rows of n runs of an "
+                                  "action, which repeat drops; gpmem run --out DIR keeps them");
+}
+
+enum gpm_status collect_run(struct infer_state *x, struct action *a, bool dropped, value *out) {
+    if (dropped) tell_dropped(x, a);
     struct dataset *d = dataset_new(NULL, a->n_splices);
     double total = collect_total(x);
     enum gpm_status st = GPM_OK;

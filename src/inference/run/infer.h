@@ -63,6 +63,7 @@ struct infer_state {
     struct op_states *own; /* infer_own */
     bool each_particle;    /* inside for_each_particle: no modelling directives */
     bool dropped;          /* the value of the next operator will be discarded */
+    bool told_dropped;     /* that the rows of a collect are dropped was said */
     uint64_t runs;         /* number of runs inside models */
     /* When set, searches for structures end with what they found; NULL: never set. */
     const volatile sig_atomic_t *finish;
@@ -97,7 +98,8 @@ enum gpm_status exact_run(struct infer_state *x, struct action *a, value *out) G
 typedef enum gpm_status redraw_fn(struct infer_state *x, void *ctx, value *out);
 enum gpm_status redraw_run(struct infer_state *x, redraw_fn *f, void *ctx, value *out) GPM_MUST_USE;
 
-enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
+enum gpm_status collect_run(struct infer_state *x, struct action *a, bool dropped,
+                            value *out) GPM_MUST_USE;
 void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f, void *user);
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) GPM_MUST_USE;

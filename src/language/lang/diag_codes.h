@@ -48,7 +48,7 @@
     X(DIAG_NAN, "E0221", "a computation that gave NaN where it cannot be")                         \
     X(DIAG_NO_STATS, "E0222", "statistics of a procedure that keeps none")                         \
     X(DIAG_ODE, "E0223", "a differential equation that could not be solved")                       \
-    X(DIAG_UNUSED, "E0224", "a name that is never used")                                           \
+    X(DIAG_UNUSED, "E0224", "a name or rows that are never used")                                  \
     X(DIAG_DUPLICATE_NAME, "E0401", "assuming a name that is bound already")                       \
     X(DIAG_DUPLICATE_LABEL, "E0402", "a label that is in use")                                     \
     X(DIAG_UNKNOWN_LABEL, "E0403", "a label that does not exist")                                  \
