@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "base/vec.h"
 #include "base/version.h"
+#include "base/work.h"
 #include "apps/discover/every.h"
 #include "apps/discover/panel.h"
 #include "gp/process/gp.h"
@@ -267,12 +268,21 @@ enum gpm_status index_discover(struct discovery *d, struct series *s, const stru
     return st == GPM_OK ? discovery_search(d, why) : st;
 }
 
+/* A signal ends the wait for a named pipe, too. */
+enum gpm_status index_read(struct series *s, const char *path, const struct index_options *o,
+                           struct buf *err) {
+    struct work_limits limits = {.stop = o->stop}, *before = work_set_limits(&limits);
+    enum gpm_status st = series_read(s, path, NULL, 0, &o->series, err);
+    work_set_limits(before);
+    return st;
+}
+
 /* The series of a job, from its file or its list; *kept: a run, loaded into d. */
 static enum gpm_status take_series(struct adding *a, struct job *j, struct series *s,
                                    struct discovery *d, bool *kept, struct buf *why) {
     *kept = !j->series && discovery_is_kept(j->source);
     if (*kept) return discovery_load(d, j->source, why);
-    if (!j->series) return series_read(s, j->source, NULL, 0, &a->o->series, why);
+    if (!j->series) return index_read(s, j->source, a->o, why);
     *s = *j->series;
     mem_free(j->series);
     j->series = NULL;
@@ -326,8 +336,7 @@ enum gpm_status index_sketch(const char *path, const struct index_options *o, st
     struct series s;
     struct discovery d;
     bool kept = discovery_is_kept(path);
-    enum gpm_status st =
-        kept ? discovery_load(&d, path, err) : series_read(&s, path, NULL, 0, &o->series, err);
+    enum gpm_status st = kept ? discovery_load(&d, path, err) : index_read(&s, path, o, err);
     if (st) return st;
     if (!kept) st = index_discover(&d, &s, o, err);
     if (!st) st = sketch_make(out, &d, SKETCH_DRAWS, err);
@@ -581,7 +590,9 @@ enum gpm_status index_add(const char *path, const char *const *files, size_t n,
     if (a.st) return a.st;
     if (o->claim > 0) catalog_set_claim(a.c, o->claim);
     pthread_mutex_init(&a.lock, NULL);
+    struct work_limits limits = {.stop = o->stop}, *before = work_set_limits(&limits);
     for (size_t i = 0; i < n; i++) add_path(&a, files[i]);
+    work_set_limits(before);
     struct index_options with = *o;
     struct hyper_priors priors;
     char *kept = NULL;

@@ -60,6 +60,9 @@ struct sketch_names index_names(struct index_names *n);
 /* la_parallel over n series. On a GPU many of them are under way, so that what they ask of the card
  * meets there (base/fibres.h). */
 void index_parallel(const struct index_options *o, size_t n, la_job_fn fn, void *ctx);
+/* series_read(), which o->stop ends while it waits. */
+GPM_MUST_USE enum gpm_status index_read(struct series *s, const char *path,
+                                        const struct index_options *o, struct buf *err);
 /* The posterior of a series, which it takes over (also on failure). */
 GPM_MUST_USE enum gpm_status index_discover(struct discovery *d, struct series *s,
                                             const struct index_options *o, struct buf *why);

@@ -29,8 +29,7 @@ static void learn_one(void *ctx, size_t i, int thread) {
     struct series s;
     struct discovery d;
     const char *path = l->source[i];
-    if (!discovery_is_kept(path) &&
-        series_read(&s, path, NULL, 0, &l->o->series, &ignored) == GPM_OK) {
+    if (!discovery_is_kept(path) && index_read(&s, path, l->o, &ignored) == GPM_OK) {
         if (index_discover(&d, &s, l->o, &ignored) == GPM_OK) hyper_gather(&l->of[i], &d.post);
         discovery_release(&d);
     }
