@@ -370,6 +370,12 @@ static bool is_constant(double mean, double sd) {
     return !(sd > 1e-12 * fabs(mean)) || !(sd > 0);
 }
 
+static bool differ(const double *v, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (v[i] != v[0]) return true;
+    return false;
+}
+
 /* Takes column c of the design away. */
 static void drop_column(struct rtable *t, int c) {
     size_t d = (size_t)t->d, to = 0;
@@ -533,8 +539,11 @@ static enum gpm_status check(struct rtable *t, struct buf *err) {
     rtable_drop_copies(t);
     scales(t);
     if (is_constant(t->y_mean, t->y_sd))
-        return buf_fail(err, GPM_E_FORMAT, "%s: the outcome '%s' is the same in all rows%s",
-                        t->file, t->y_name, t->o.y ? "" : " (--y NAME takes another column)");
+        return buf_fail(err, GPM_E_FORMAT, "%s: the outcome '%s' %s%s", t->file, t->y_name,
+                        differ(t->y, t->n)
+                            ? "varies too little for double precision: subtract its mean"
+                            : "is the same in all rows",
+                        t->o.y ? "" : " (--y NAME takes another column)");
     say_collinear(t);
     return GPM_OK;
 }
