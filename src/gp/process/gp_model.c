@@ -96,7 +96,7 @@ enum gpm_status gp_copy_under(const struct gp *g, const struct gp *model, struct
     c->filtered = g->filtered;
     c->device = g->device;
     enum gpm_status st = gp_copy_data(c, g);
-    /* what is integrated is solved anew; what lies on a device is built there again */
+    /* what is integrated is solved again, and what lies on a device is built there again */
     bool solved = s->have_factor && s->engine == &gp_engine_cpu && !g->integrated;
     if (!st && solved) st = chol_copy(&t->f, &s->f);
     if (!st && solved) {

@@ -164,7 +164,7 @@ static void pack_method(struct pack *p, struct gp_slot *s) {
 }
 
 static void pack_slot(struct pack *p, struct gp *g, struct gp_slot *s) {
-    bool exact = !s->used; /* else all is computed anew */
+    bool exact = !s->used; /* else all is computed again */
     bool factor = exact && s->have_factor && s->engine == &gp_engine_cpu;
     bool have_r = s->have_r && exact, have_w = s->have_w && factor;
     bool have_logml = s->have_logml && exact;

@@ -38,7 +38,7 @@ struct gp_path {
     struct mean *mean;
     size_t nf;         /* features; 0: support points */
     double *w, *b, *a; /* nf per column frequencies in turns; phases; weights */
-    uint64_t *key;     /* nf per column: of the signs; NULL: there are none */
+    uint64_t *key;     /* nf per column: of the signs; NULL: no key is needed */
     VEC(struct linear) linear;
     VEC(struct path_level) level; /* as they come up */
     double *t, *weight;           /* scratch: phases, weights with signs and linear factors */
