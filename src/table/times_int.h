@@ -33,6 +33,14 @@ void month_write(const char *like, int month, struct buf *out);
  * where each directive's text begins. */
 const char *time_match_start(const char *pattern, const char *text, struct time_parts *t,
                              const char **spans);
+/* One text by a pattern or a word for one. */
+bool time_read_by(const char *pattern, const char *text, double *x, struct time_parts *t);
+/* Hours that went by: [days 'day'['s'] [',']] hours ':' minutes ':' seconds, as many hours as there
+ * are. */
+bool time_read_elapsed(const char *p, double *x);
+bool time_number(const char *text, double *v);           /* the whole text, finite */
+bool time_has(const char *pattern, const char *letters); /* one of these directives */
+enum time_kind time_pattern_kind(const char *pattern);
 char time_directive(const char *pattern, const char **next);
 const char *time_usual_pattern(enum time_kind kind); /* ISO's */
 double time_unix_unit(const char *pattern);          /* per second; 0: no such word */
