@@ -87,10 +87,9 @@ docs: build
 docs-versions: build
 	@tools/site --versions build/sites
 
-# The pictures of docs/gallery.md, by its programs, and the recording of the front page.
+# The pictures of docs/gallery.md, by its programs.
 gallery: build
 	@tools/gallery build/gpmem
-	@tools/recording build/gpmem
 
 # The pages of docs that are made of programs, as Jupyter notebooks.
 notebooks:
