@@ -8,7 +8,7 @@
 
 /* Of the rate per span: most series change rarely, Gamma(1, 3); some, a tenth before anything is
  * seen, now and again, Gamma(1, 1/4), which has a mean of four. One change leaves it at the former,
- * with three and more the latter have it (docs/structure.md says what was chosen on). */
+ * with three and more the latter have it (bench/reports/structure.md says what was chosen on). */
 static const struct {
     double weight, shape, spans;
 } kinds[FURTHER_KINDS] = {{0.9, 1, 3}, {0.1, 1, 0.25}};
