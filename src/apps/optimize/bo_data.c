@@ -67,8 +67,8 @@ static bool near(const struct bo *b, const double *u, const double *v, const dou
 }
 
 static bool in_tabu(const struct bo *b, const double *u, double wider) {
-    for (const double *t = b->tabu.at, *end = t + b->tabu.n; t < end; t += bo_tabu_width(b))
-        if (near(b, u, t, t + b->D, wider)) return true;
+    for (size_t i = 0; i < b->tabu.n; i += bo_tabu_width(b))
+        if (near(b, u, b->tabu.at + i, b->tabu.at + i + b->D, wider)) return true;
     return false;
 }
 

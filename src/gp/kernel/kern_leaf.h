@@ -20,10 +20,11 @@ static inline const double *leaf_col(const struct kern *k, struct kern_pts x, in
     return x.x + (size_t)leaf_place(k, c) * x.ld;
 }
 static inline void leaf_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    if (x.n == 0) return; /* their place may be NULL */
     if (k->cls->prepare)
         k->cls->prepare(k, x, f, ld);
     else
-        for (int c = 0; c < k->cls->features * leaf_dim(k, x.dim) && x.n; c++)
+        for (int c = 0; c < k->cls->features * leaf_dim(k, x.dim); c++)
             memcpy(f + (size_t)c * ld, leaf_col(k, x, c), x.n * sizeof *f);
 }
 /* q = squared distance of the features over the strip. */

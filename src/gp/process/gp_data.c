@@ -154,6 +154,7 @@ static void follow_share(struct gp *g, size_t e) {
 
 enum gpm_status gp_residual_from(struct gp *g, struct gp_slot *s, size_t first) {
     struct kern_pts x = gp_inputs(g);
+    if (first == x.n) return GPM_OK; /* their places may be NULL */
     x.x += first;
     x.n -= first;
     if (first) x.step = 0;

@@ -167,9 +167,9 @@ static void forget_columns(struct draw_row *r, size_t from) {
  * discarded. */
 static bool like_before(struct draw_row *r, const struct draw_column *c) {
     size_t i = r->n_columns++;
-    const struct draw_column *was = &r->columns.at[i];
-    if (i < r->columns.n && was->n_index == c->n_index && was->rows == c->rows &&
-        was->columns == c->columns && !strcmp(was->name, c->name))
+    const struct draw_column *was = i < r->columns.n ? &r->columns.at[i] : NULL;
+    if (was && was->n_index == c->n_index && was->rows == c->rows && was->columns == c->columns &&
+        !strcmp(was->name, c->name))
         return true;
     forget_columns(r, i);
     vec_push(&r->columns, *c);

@@ -465,6 +465,8 @@ enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym
                           u->name);
     if (!check_encoding(&p, u)) return GPM_E_USER;
     lex_init(&p.lx, u->text, (uint32_t)u->len);
+    vec_reserve(&p.items, 1); /* a range of nothing begins at the end of an array, not at NULL */
+    vec_reserve(&p.stmts, 1);
     struct ast *program = parse_text(&p);
     map_release(&p.seen);
     vec_release(&p.splices);
