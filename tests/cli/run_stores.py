@@ -288,6 +288,16 @@ def test_nothing_outlives_the_tool():
             assert not left, "the grandchild lives on after %s of gpmem %s" % (sig.name, args[0])
 
 
+def test_every_index_belongs_to_the_function():
+    """Functions that differ in a second index or in the end of a slice are not one function."""
+    for i, (one, other) in enumerate((("m[0, 0]", "m[0, 1]"), ("m[0, 1]", "m[0, 0:1][0]"), ("v[0:2][0]", "v[1:2][0]"))):
+        text = "define m = matrix([[1, 20], [3, 4]]);\ndefine v = [5, 6, 7];\n" \
+               "assume (c, e) = gpmem(x -> %%s + x, make_squaredexp(1, 1), store=\"index%d.db\");\nsample c(1);\n" % i
+        run("-e", text % one, "--allow-write")
+        _, err = run("-e", text % other, "--allow-write", status=1)
+        assert "E0608" in err, err
+
+
 def test_negative_numbers_are_arguments():
     run("ask", "n.db", "--var", "x=-5:5")
     out, _ = run("tell", "n.db", "1", "-3.5")

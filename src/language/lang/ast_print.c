@@ -115,10 +115,33 @@ static void print_values(const struct ast *a, struct buf *out) {
     buf_puts(out, a->n == 2 ? ",)" : ")");
 }
 
+static void print_slice(const struct ast *from, const struct ast *to, struct buf *out) {
+    put(out, "%a:", from);
+    if (to) ast_print(to, out);
+}
+
+/* e[i, j]; a slice among several is arange(from, to), to the size of e where it has no end */
+static void print_indices(const struct ast *a, struct buf *out) {
+    for (uint32_t k = 2; k < a->n; k++) {
+        const struct ast *i = a->kids[k], *to = ast_calls(i, "arange") ? i->kids[2] : NULL;
+        if (k > 2) buf_puts(out, ", ");
+        if (to)
+            print_slice(i->kids[1], ast_calls(to, "size") || ast_calls(to, "cols") ? NULL : to,
+                        out);
+        else
+            ast_print(i, out);
+    }
+}
+
 static bool print_surface(const struct ast *a, struct buf *out) {
     if (print_operator(a, out)) return true;
-    if (ast_calls(a, "lookup")) {
-        put(out, "(%a)[%a]", a->kids[1], a->kids[2]);
+    if (ast_calls(a, "lookup") || ast_calls(a, "subsequence")) {
+        put(out, "(%a)[", a->kids[1]);
+        if (ast_calls(a, "lookup"))
+            print_indices(a, out);
+        else
+            print_slice(a->kids[2], a->n > 3 ? a->kids[3] : NULL, out);
+        buf_putc(out, ']');
     } else if (ast_calls(a, "array") || ast_calls(a, "_range")) {
         put(out, "[%i]", a);
     } else if (ast_calls(a, "to_list") || ast_calls(a, "to_vector")) {
