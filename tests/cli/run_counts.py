@@ -92,7 +92,7 @@ def attempt(case):
 
 
 # Options that such a value fits.
-REALS = {"max-cost", "target", "min", "max", "width", "height", "missing", "every", "holdout", "max-time", "timeout",
+REALS = {"max-cost", "target", "min", "max", "missing", "every", "holdout", "max-time", "timeout",
          "claim", "level", "at", "quantiles", "time", "memory", "max-memory", "checkpoint"}
 
 

@@ -7,6 +7,7 @@
 #include "front/api/picture.h"
 #include "base/count.h"
 #include "io/plot/scene_json.h"
+#include <math.h>
 #include <stdio.h>
 
 void gpm_plot_options_init_sized(struct gpm_plot_options *o, size_t size) {
@@ -25,11 +26,18 @@ void plot_picture(const struct plot_scene *s, const struct gpm_plot_options *giv
                  out);
 }
 
+/* A size in pixels has the range of a number of cells; what is below it or no number is outside. */
+static uint64_t cells_of(double pixels) {
+    return pixels >= 0 && pixels < UINT32_MAX ? (uint64_t)ceil(pixels) : UINT64_MAX;
+}
+
 enum gpm_status plot_check(const struct gpm_plot_options *given, struct buf *err) {
     struct gpm_plot_options o = {0};
     options_take(&o, sizeof o, given);
     enum gpm_status st = count_check(COUNT_CELLS, "the number of columns", o.columns, err);
-    return st ? st : count_check(COUNT_CELLS, "the number of rows", o.rows, err);
+    if (!st) st = count_check(COUNT_CELLS, "the number of rows", o.rows, err);
+    if (!st) st = count_check(COUNT_CELLS, "the width of a panel", cells_of(o.width), err);
+    return st ? st : count_check(COUNT_CELLS, "the height of a panel", cells_of(o.height), err);
 }
 
 enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plot_options *o,
