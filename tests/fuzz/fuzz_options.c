@@ -3,7 +3,8 @@
  * Fuzz target of the options of every command: the input is a command line, a word in each line,
  * the command first. It runs in a process of its own, in a folder with a few files, since a process
  * of the tool runs one command; it may refuse, but no signal may end it, except that its time is
- * up. Run: fuzz_options -dict=options.dict corpus/options
+ * up. A report of a sanitizer ends it by a signal. Run: fuzz_options -dict=options.dict
+ * corpus/options
  */
 #include "front/cli/command.h"
 #include "fuzz/scratch.h"
@@ -11,12 +12,42 @@
 #include <ftw.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { WORDS = 24, SECONDS = 10 };
+
+/* Without these a report ends a process with status 1, as a refusal does. */
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+
+const char *__asan_default_options(void) {
+    return "abort_on_error=1";
+}
+
+const char *__ubsan_default_options(void) {
+    return "abort_on_error=1";
+}
+
+/* The counters of edges, where the fuzzer is linked. What a command reaches is counted here, too,
+ * since their pages are shared with its process. */
+extern uint8_t __start___sancov_cntrs[] __attribute__((weak));
+extern uint8_t __stop___sancov_cntrs[] __attribute__((weak));
+
+int LLVMFuzzerInitialize(int *argc, char ***argv) {
+    (void)argc, (void)argv;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)__start___sancov_cntrs + page - 1) / page * page;
+    uintptr_t to = (uintptr_t)__stop___sancov_cntrs / page * page;
+    if (from < to && mmap((void *)from, to - from, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        abort();
+    return 0;
+}
 
 static void write_files(void) {
     static const char series[] =
@@ -36,6 +67,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 /* Nothing outside of the folder is named, and no program is found. */
 static int run(int argc, char **argv) {
     const struct command *c = command_find(argv[0]);
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}; /* the fuzzer has them */
     struct rlimit none = {0, 0}, files = {1 << 20, 1 << 20};
     int nowhere = open("/dev/null", O_RDWR);
     if (!c || nowhere < 0 || chdir(scratch_dir)) return 0;
@@ -46,6 +78,7 @@ static int run(int argc, char **argv) {
     setenv("XDG_STATE_HOME", scratch_dir, 1);
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGALRM, SIG_DFL);
+    for (size_t i = 0; i < COUNT_OF(fatal); i++) signal(fatal[i], SIG_DFL);
     alarm(SECONDS);
     return command_main(c, argc, argv);
 }
