@@ -183,6 +183,17 @@ GPM_API gpm_discovery *gpm_panel_member(gpm_panel *p, size_t i, const char **why
 GPM_API enum gpm_status gpm_panel_save(gpm_panel *p, const char *dir);
 /* Text, JSON or HTML. */
 GPM_API const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f);
+
+/* ---- remarks on the data ---- */
+
+/* What the values of a file show of its own making, without a search: a unit that changed, a
+ * counter, a sensor that stuck, values that end where a scale does. Of the options those that say
+ * how the file is read count; how: where it has several series, or NULL. The report is text, or
+ * JSON; a run that the handle had is gone. */
+GPM_API enum gpm_status gpm_discover_check(gpm_discovery *d, const char *path,
+                                           const struct gpm_discover_options *o,
+                                           const struct gpm_panel_options *how, bool json,
+                                           const char **report);
 #if defined(__cplusplus)
 }
 #endif

@@ -455,6 +455,7 @@ PROTOTYPES = {
     "gpm_panel_member": (c.c_void_p, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p)]),
     "gpm_panel_save": (c.c_int, [c.c_void_p, c.c_char_p]),
     "gpm_panel_report": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "gpm_discover_check": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(DiscoverOptions), c.POINTER(PanelOptions), c.c_bool, c.POINTER(c.c_char_p)]),
     "gpm_index_options_init_sized": (None, [c.POINTER(IndexOptions), c.c_size_t]),
     "gpm_index_new": (c.c_void_p, [c.c_char_p]),
     "gpm_index_free": (None, [c.c_void_p]),

@@ -224,7 +224,7 @@ def test_completions():
         r = subprocess.run(["bash", "-c", code, "bash", path, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert r.stderr == b"", r.stderr
         return r.stdout.decode().split()
-    assert complete("gpmem", "ch") == ["check"]
+    assert complete("gpmem", "ch") == ["check", "check-data"]
     assert "--seed" in complete("gpmem", "run", "--s")
     assert complete("gpmem", "run", "--format", "j") == ["json"]
     assert complete("gpmem", "completions", "z") == ["zsh"]

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """What forecasts of gpmem discover count with beside the structure: further changes like those seen, in intervals, quantiles and
-paths alike and with the median where it was; and ends of what values can be, which are proposed where the forecast goes beyond
-what no value has."""
+paths alike and with the median where it was; and ends of what values can be, beyond which no forecast goes."""
 import csv, io, json, math, os, random, subprocess, sys, tempfile
 
 TOOL = sys.argv[1]
@@ -87,79 +86,21 @@ def check_ends(tmp):
     ratings = ["%.2f" % min(5, 4.5 + rng.gauss(0, 0.3)) for _ in range(80)]
     percent = ["%.1f" % min(99.9, 95 + rng.gauss(0, 4)) for _ in range(80)]
     stock = ["%.2f" % (22 - 0.16 * i + rng.gauss(0, 0.8)) for i in range(120)]
-    for name, values, says, args in (("share", odds, "above 1, but", ["--min", "0", "--max", "1"]),
-                                     ("rating", ratings, "above 5, but", ["--min", "1", "--max", "5"]),
-                                     ("percent", percent, "above 100, but", ["--min", "0", "--max", "100"]),
-                                     ("stock", stock, "below 0, but", ["--min", "0"])):
-        _, outlook = discover(tmp, name, values)
-        assert says in outlook and outlook.endswith("if values cannot, say " + " ".join(args) + "."), (name, outlook)
-        _, outlook = discover(tmp, name + "2", values, *args)  # once said, nothing is left to propose, and it holds
-        assert "if values cannot" not in outlook, outlook
-        _, rows = forecast(tmp, name + "2", "--horizon", "12")
+    for name, values, args in (("share", odds, ["--min", "0", "--max", "1"]), ("rating", ratings, ["--min", "1", "--max", "5"]),
+                               ("percent", percent, ["--min", "0", "--max", "100"]), ("stock", stock, ["--min", "0"])):
+        discover(tmp, name, values, *args)
+        _, rows = forecast(tmp, name, "--horizon", "12")
         ends = [float(v) for v in args[1::2]] + [math.inf]
         assert all(ends[0] <= v <= ends[1] for row in rows for v in row), (name, rows)
-    # a share that grows is told before it has come near
-    _, outlook = discover(tmp, "market", ["%.3f" % (1 / (1 + math.exp(3 - 0.05 * i + rng.gauss(0, 0.15)))) for i in range(96)])
-    assert "above 1, but" in outlook, outlook
-    # far from any such end there is nothing to say
-    _, outlook = discover(tmp, "plain", ["%.2f" % (300 + rng.gauss(0, 2)) for _ in range(60)])
-    assert outlook == "", outlook
-
-
-def check_sensors(tmp):
-    """Where a measurement ends, and where it stuck: told, with what to do; neither of what just repeats a value."""
-    rng = random.Random(6)
-    light = [min(1023, max(50.5, 600 + 700 * math.sin(i / 15) + rng.gauss(0, 20))) for i in range(160)]
-    _, outlook = discover(tmp, "light", ["%.1f" % v for v in light])
-    top, bottom = sum(v == 1023 for v in light), sum(v == 50.5 for v in light)
-    for words in ("%d of 160 values are 50.5, and none lies below: if measurements end there, say --min 50.5." % bottom,
-                  "%d of 160 values are 1023, and none lies above: if measurements end there, say --max 1023." % top):
-        assert words in outlook, outlook
-    _, outlook = discover(tmp, "long", ["%.2f" % min(9876543210.25, 9876543100 + 300 * math.sin(i / 15) + rng.gauss(0, 20)) for i in range(160)])
-    assert "say --max 9876543210.25." in outlook, outlook  # every digit, or values would lie beyond
-    warm = ["%.2f" % (20 + 3 * math.sin(i / 4) + rng.gauss(0, 0.3)) for i in range(120)]
-    for i in range(50, 75):
-        warm[i] = warm[49]
-    _, outlook = discover(tmp, "warm", warm)
-    assert "26 values in a row, from 2004-02 to 2006-03, are %g: if they were not measured" % float(warm[49]) in outlook, outlook
-    assert "measurements end" not in outlook, outlook
-    _, outlook = discover(tmp, "prices", ["%.1f" % (5 + (i // 9) * 0.4) for i in range(120)])
-    assert "in a row" not in outlook, outlook
 
 
 def check_last(tmp):
-    """A month that is not over: the last value is pointed at, not taken out, and the one before it is not out of line for it."""
+    """A month that is not over: the last value is not taken out, and the one before it is not out of line for it."""
     rng = random.Random(3)
     visits = [int(10000 + 50 * i + 1000 * math.sin(i * math.pi / 6) + rng.gauss(0, 200)) for i in range(31)]
-    _, outlook = discover(tmp, "over", visits[:30])
-    assert "The last value" not in outlook, outlook
     visits[-1] = int(0.3 * visits[-1])
-    text, outlook = discover(tmp, "begun", visits)
-    assert "The last value, %.4g at 2002-07, lies far below those before it (" % visits[-1] in outlook and "if its period is not over yet, leave it out." in outlook, outlook
+    text, _ = discover(tmp, "begun", visits)
     assert "out of line and" not in text, text
-
-
-def check_tables(tmp):
-    """Slips and habits of who keeps a table: a unit that changed, a total that is reset, one that only grows; none of a season or a shift."""
-    rng = random.Random(8)
-    course = [3.2 + 0.01 * i + 0.4 * math.sin(i * math.pi / 6) + rng.gauss(0, 0.12) for i in range(120)]
-    for factor, words in ((1000, "1000 times as large"), (0.01, "100 times as small")):
-        _, outlook = discover(tmp, "unit", ["%.6g" % (v * (factor if i >= 66 else 1)) for i, v in enumerate(course)])
-        assert "From 2005-07 on values are about %s as before: if their unit changed there" % words in outlook, outlook
-    for factor in (1, 30, 300):  # a shift that is no power of ten is one
-        _, outlook = discover(tmp, "shift2", ["%.6g" % (v * (factor if i >= 66 else 1)) for i, v in enumerate(course)])
-        assert "unit" not in outlook, outlook
-    total, counter, sum_ = 0, [], []
-    for i in range(90):
-        total = 0 if i in (30, 62) else total + rng.uniform(5, 15)
-        counter.append("%.1f" % total)
-        sum_.append(int(300 / (1 + math.exp(4 - i / 8)) + i / 10))
-    _, outlook = discover(tmp, "counter", counter)
-    assert "No value is less than the one before, but for 2 falls to nearly 0 (2002-07, 2005-03): if this is a total that only grows and is reset, " in outlook, outlook
-    _, outlook = discover(tmp, "sum", sum_)
-    assert "No value is less than the one before, but the interval of the forecast goes lower: if this is a total" in outlook, outlook
-    _, outlook = discover(tmp, "season", ["%.2f" % (5 + 4.9 * math.sin(i * math.pi / 6)) for i in range(90)])
-    assert "total" not in outlook, outlook
 
 
 def check_cancelling(tmp):
@@ -177,7 +118,6 @@ def check_ratings(tmp):
         stars.append(min(5, max(1, round(3.6 + u))))
     text, outlook = discover(tmp, "stars", stars[:120])
     assert outlook.endswith("Values are whole numbers from 1 to 5, and so are forecasts (--min and --max set other ends)."), outlook
-    assert "if values cannot" not in outlook, outlook
     head, rows = forecast(tmp, "stars", "--horizon", "10", "--quantiles", "0.1,0.6", "--paths", "20")
     assert len(head) == 26 and all(v in (1, 2, 3, 4, 5) for row in rows for v in row), rows
     _, outlook = discover(tmp, "stars2", stars[:120], "--max", "20")
@@ -188,6 +128,6 @@ def check_ratings(tmp):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as tmp:
-        for check in (check_shift, check_window, check_none, check_ends, check_sensors, check_last, check_tables, check_cancelling, check_ratings):
+        for check in (check_shift, check_window, check_none, check_ends, check_last, check_cancelling, check_ratings):
             check(tmp)
     print("ok")

@@ -12,12 +12,13 @@ import os, re, sys
 SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "src")
 BUDGET = {  # room: code lines, deciding numbers
     "apps/ask": (1850, 37),
-    "apps/discover": (17300, 352),
+    "apps/check": (475, 15),
+    "apps/discover": (16950, 335),
     "apps/index": (1650, 15),
     "apps/optimize": (6900, 170),
     "apps/regress": (4450, 65),
     "base": (3140, 55),
-    "front": (13000, 41),
+    "front": (13040, 41),
     "gp": (13280, 106),
     "inference": (11600, 37),
     "io": (6755, 114),
@@ -26,7 +27,7 @@ BUDGET = {  # room: code lines, deciding numbers
     "runtime": (14450, 13),
     "table": (2721, 49),
 }
-ALL = (122750, 1225)
+ALL = (122975, 1225)
 SLACK = 300  # lines that a room may lie below its line
 PLAIN = set("0 1 2 3 4 8 10 16 100 0.5 0.0 1.0 2.0 7 12 24 32 60 64 127 255 3600 1440 86400 65535 365.2425".split())
 NUMBER = re.compile(r"(?<![\w.])(\d+\.\d*(?:[eE][-+]?\d+)?|\.\d+|\d+[eE][-+]?\d+|\d+)[uUlLfF]*(?![\w.])")

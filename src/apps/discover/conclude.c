@@ -4,7 +4,6 @@
  * and what the conclusion hangs on.
  */
 #include "base/mem.h"
-#include "apps/discover/hints.h"
 #include "apps/discover/words.h"
 #include "gp/kernel/kern_class.h"
 #include <math.h>
@@ -384,7 +383,6 @@ void describe_outliers(const struct discovery *d, struct buf *out) {
                    o->y < o->expected ? "below" : "above");
     }
     buf_puts(out, ".");
-    hint_feast(d, out);
 }
 
 /* ---- shares of the variance ---- */

@@ -148,7 +148,7 @@ static void search_settings(const struct discovery *d, struct search_options *o,
     grammar_init(g, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
     if (d->opt.brief && !d->opt.factors) grammar_brief(g);
     g->only_logs = d->opt.logs == LOG_ALWAYS;
-    if (!d->opt.change && shots_find(d->data.n, d->data.values).side)
+    if (!d->opt.change && shots_find(d->data.n, d->data.values, NULL).side)
         g->changes = g->pulses = false;
     *o = (struct search_options){
         .seed = d->opt.seed,

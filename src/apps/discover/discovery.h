@@ -64,6 +64,7 @@ struct discovery {
     struct hyper_priors own_shared; /* of a kept run */
     struct contest contest[2]; /* beside simple forecasts: on what was held out, in the backtest */
     struct residual_check check[DISCOVERY_CHECKS];
+    size_t remarks; /* of the lint on the values (apps/check), set before a report; 0: none */
     double seconds;
 };
 GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, struct series *series,
@@ -118,6 +119,7 @@ void describe_future(const struct discovery *d, struct buf *out);   /* nothing w
 void describe_outliers(const struct discovery *d, struct buf *out); /* nothing without one */
 /* What forecasts count with beside the structure; nothing where there is no more. */
 void describe_outlook(const struct discovery *d, struct buf *out);
+void describe_remarks(const struct discovery *d, struct buf *out); /* one line, or nothing */
 void describe_shares(const struct discovery *d, struct buf *out);
 void describe_open(const struct discovery *d, struct buf *out);
 /* What the term is an instance of, as queries name it: "recurring_pattern", "trend". */

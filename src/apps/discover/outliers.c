@@ -228,8 +228,8 @@ void outliers_suspect(struct outliers *o, const struct series *s, size_t lag) {
         for (size_t i = 1; i + 1 < s->n; i++)
             if (fabs(d[i]) > fabs(d[best])) best = i;
         if (!(fabs(d[best]) > SUSPECT)) break;
-        o->at[o->n++] =
-            (struct outlier){.at = best, .x = s->x[best], .y = s->y[best], .edge = edge[best]};
+        o->at[o->n++] = (struct outlier){
+            .at = best, .x = s->x[best], .y = s->y[best], .sds = d[best], .edge = edge[best]};
         d[best] = 0;
     }
     mem_free(edge);

@@ -53,9 +53,6 @@ static void report_data(const struct discovery *d, struct buf *out) {
     layout_say(s, out);
     number_style_say(&s->style, out);
     say_times(s, out);
-    if (s->coded)
-        buf_printf(out, ", %zu of them %g (if that stands for missing: --missing %g)", s->coded,
-                   s->code, s->code);
     if (s->set_back)
         buf_printf(out, ", clocks set back%s (an hour that comes twice is averaged)",
                    s->set_back == 1 ? " once" : "");
@@ -328,9 +325,13 @@ struct section {
 
 /* What is said first; also of each series of a panel. */
 static const struct section summary[] = {
-    {ALL, DOC_SOFT, report_data, NULL},       {ALL, DOC_LEAD, describe_summary, NULL},
-    {ALL, DOC_PLAIN, describe_level, NULL},   {ALL, DOC_PLAIN, describe_outliers, NULL},
-    {ALL, DOC_PLAIN, describe_outlook, NULL}, {IN(DOC_HTML), DOC_NOTHING, NULL, section_verdict},
+    {ALL, DOC_SOFT, report_data, NULL},
+    {ALL, DOC_LEAD, describe_summary, NULL},
+    {ALL, DOC_PLAIN, describe_level, NULL},
+    {ALL, DOC_PLAIN, describe_outliers, NULL},
+    {ALL, DOC_PLAIN, describe_outlook, NULL},
+    {ALL, DOC_PLAIN, describe_remarks, NULL},
+    {IN(DOC_HTML), DOC_NOTHING, NULL, section_verdict},
 };
 static const struct section sections[] = {
     {SHEETS, DOC_NOTHING, NULL, section_forecast},

@@ -6,9 +6,9 @@
 #include "base/version.h"
 #include "apps/discover/discovery.h"
 #include "apps/discover/every.h"
+#include "apps/discover/report.h"
 
-/* Times in the form of the file: numbers, or dates as texts; unix seconds are dates. */
-static void times(const struct series *s, size_t n, const double *x, struct buf *out) {
+void report_times(const struct series *s, size_t n, const double *x, struct buf *out) {
     if (!series_dated(s)) {
         json_numbers(out, "x", n, x);
         return;
@@ -68,7 +68,7 @@ static void data(const struct discovery *d, struct buf *out) {
          FIELD("time_pattern", s->form.pattern ? s->form.pattern : "number"),
          FIELD("value_unit", (const char *)s->style.unit), FIELD("regular", d->data.regular),
          FIELD("rounded_to", d->data.step_y),
-         FIELD("gaps", d->data.regular ? d->data.ng - d->data.n : 0));
+         FIELD("gaps", d->data.regular ? d->data.ng - d->data.n : 0), FIELD("remarks", d->remarks));
     every_json(s, out);
     buf_printf(out, ", \"hash\": \"%016llx\"},\n", (unsigned long long)s->hash);
 }
@@ -128,7 +128,7 @@ static void parts(const struct discovery *d, struct buf *out) {
 static void decomposition(const struct discovery *d, struct buf *out) {
     buf_printf(out, "  \"decomposition\": {\"transform\": \"%s\", ",
                smodel_transform_name(&d->data, smodel_of(discovery_top(d))->s.transform));
-    times(&d->series, d->dec.n, d->dec.x, out);
+    report_times(&d->series, d->dec.n, d->dec.x, out);
     buf_puts(out, ", \"parts\": [\n");
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct series_part *p = &d->dec.part[k];
@@ -148,7 +148,7 @@ static void prediction(const char *name, const struct series *s, const struct pr
                        size_t from, struct buf *out) {
     size_t n = p->n - from;
     buf_printf(out, "  \"%s\": {", name);
-    times(s, n, p->x + from, out);
+    report_times(s, n, p->x + from, out);
     json_numbers(out, "mean", n, p->mean + from);
     json_numbers(out, "median", n, p->median + from);
     json_numbers(out, "lo", n, p->lo + from);
@@ -195,7 +195,7 @@ static void outliers(const struct discovery *d, struct buf *out) {
     for (size_t i = 0; i < d->out.n; i++) {
         const struct outlier *o = &d->out.at[i];
         buf_puts(out, i ? ",\n    {" : "\n    {");
-        times(&d->series, 1, &o->x, out);
+        report_times(&d->series, 1, &o->x, out);
         JSON(out, FIELD("value", o->y), FIELD("expected", o->expected),
              FIELD("standard_deviations", o->sds));
         buf_putc(out, '}');

@@ -414,29 +414,6 @@ static void set_hash(struct series *s) {
     s->hash = hash_bytes(s->y, s->n * sizeof *s->y, hash_bytes(s->x, s->n * sizeof *s->x, 1));
 }
 
-/* 99, 999 ... : a power of ten less one. */
-static bool all_nines(double v) {
-    double k = log10(v + 1);
-    return v >= 99 && fabs(k - round(k)) < 1e-12;
-}
-
-/* -99, -999 ... as the least value or 999, 9999 ... as the greatest, far from every other one: four
- * times as far out as these reach. */
-static void find_code(struct series *s) {
-    for (int sign = -1; sign <= 1 && !s->coded; sign += 2) {
-        double far = -INFINITY, next = -INFINITY, other = INFINITY;
-        for (size_t i = 0; i < s->n; i++) far = fmax(far, sign * s->y[i]);
-        for (size_t i = 0; i < s->n; i++) {
-            s->coded += sign * s->y[i] == far;
-            if (sign * s->y[i] < far) next = fmax(next, sign * s->y[i]);
-            other = fmin(other, sign * s->y[i]);
-        }
-        s->code = sign * far;
-        if (!all_nines(far) || !(next < far / 4) || !(other > -far) || s->coded == s->n)
-            s->coded = 0;
-    }
-}
-
 static void keep_regressors(struct reading *r, size_t drop) {
     struct series *s = r->s;
     size_t k = (size_t)s->reg.n;
@@ -555,7 +532,6 @@ static enum gpm_status finish(struct reading *r) {
         if (i && s->x[i] == s->x[i - 1]) s->repeated++;
     }
     keep_regressors(r, drop);
-    if (!series_take_adds(s->take)) find_code(s);
     series_set_seasons(s);
     enum gpm_status st = r->o->per_day ? take_per_day(r) : GPM_OK;
     set_hash(s);

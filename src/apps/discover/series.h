@@ -64,14 +64,12 @@ struct series {
     size_t set_back;          /* times that clocks were: an hour came twice, and is averaged */
     size_t unseen;            /* names of the list of holidays that have no day in the series */
     int layout;               /* of the table in the file: enum csv_layout */
-    double code;           /* a value that looks like a code for missing ones (-999, 9999), ... */
-    size_t coded;          /* and how many have it */
-    bool sorted;           /* the file was in order */
-    enum series_take take; /* what values are of the rows of their steps; TAKE_AUTO: not said */
-    char every[24];        /* the step; "": none, or every time */
-    size_t averaged, ends; /* rows in the steps; rows at the ends that fill no step */
-    size_t empty, same;    /* steps without rows that are 0; rows of the same time as another */
-    double within, next;   /* sd within a step, about its line; from row to row */
+    bool sorted;              /* the file was in order */
+    enum series_take take;    /* what values are of the rows of their steps; TAKE_AUTO: not said */
+    char every[24];           /* the step; "": none, or every time */
+    size_t averaged, ends;    /* rows in the steps; rows at the ends that fill no step */
+    size_t empty, same;       /* steps without rows that are 0; rows of the same time as another */
+    double within, next;      /* sd within a step, about its line; from row to row */
     double season[SERIES_SEASONS]; /* periods that the calendar suggests, in x */
     int n_season;
     struct regressors reg; /* at the times of the rows */

@@ -20,8 +20,8 @@ static bool stays(size_t n, const double *v, size_t i) {
     return i + 2 >= n || (v[i + 2] - v[i]) / (v[i + 1] - v[i]) > 0.5;
 }
 
-/* v: n values; work: as many numbers. */
-static struct shots of_values(size_t n, const double *v, double *work) {
+/* v: n values; work: as many numbers; at: NULL, or room for the places. */
+static struct shots of_values(size_t n, const double *v, double *work, size_t *at) {
     size_t far[2] = {0}, stay[2] = {0};
     for (size_t i = 0; i + 1 < n; i++) work[i] = v[i + 1] - v[i];
     double usual = robust_median(work, n - 1);
@@ -39,10 +39,12 @@ static struct shots of_values(size_t n, const double *v, double *work) {
     if (k < fmax(LEAST, SHARE * (double)n) || (double)far[!up] > OTHER * k ||
         (double)stay[up] < STAY * k)
         return (struct shots){0};
+    for (size_t i = 0; i + 1 < n && at; i++)
+        if ((v[i + 1] - v[i] - usual) * (up ? 1 : -1) > FAR * unit) *at++ = i;
     return (struct shots){up ? 1 : -1, far[up]};
 }
 
-struct shots shots_find(size_t n, const double *y) {
+struct shots shots_find(size_t n, const double *y, size_t *at) {
     struct shots s = {0};
     bool positive = true;
     if (n < 3 * LEAST) return s;
@@ -50,7 +52,7 @@ struct shots shots_find(size_t n, const double *y) {
     for (size_t i = 0; i < n; i++) positive &= y[i] > 0;
     for (int logs = 0; logs <= positive && !s.side; logs++) {
         for (size_t i = 0; i < n; i++) v[i] = logs ? log(y[i]) : y[i];
-        s = of_values(n, v, v + n);
+        s = of_values(n, v, v + n, at);
     }
     mem_free(v);
     return s;

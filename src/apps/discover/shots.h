@@ -12,5 +12,6 @@ struct shots {
     int side;     /* 1: rises, -1: falls, 0: not in their series */
     size_t count; /* of them */
 };
-struct shots shots_find(size_t n, const double *y);
+/* at: NULL, or room for n: the values that the steps begin at. */
+struct shots shots_find(size_t n, const double *y, size_t *at);
 #endif

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/work.h"
 #include "apps/ask/ask.h"
+#include "apps/check/remarks.h"
 #include "apps/discover/charts.h"
 #include "apps/discover/panel.h"
 #include "apps/discover/report.h"
@@ -271,6 +272,7 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     buf_reset(&d->out);
     if (need_run(d) != GPM_OK) return "";
     unsigned long shortages = mem_shortages();
+    d->d.remarks = check_count(&d->d);
     switch (f) {
     case GPM_REPORT_JSON: discovery_json(&d->d, &d->out); break;
     case GPM_REPORT_PROGRAM: discovery_program(&d->d, &d->out); break;
@@ -507,11 +509,36 @@ static void say_error(struct panel_member *m) {
     m->error = buf_take(&b);
 }
 
+/* The options of several series of a file, checked. */
+static enum gpm_status take_panel(const struct kept_search *k, struct discovery_options *opt,
+                                  struct buf *err) {
+    enum gpm_status st = take_options(k, opt, err);
+    if (st != GPM_OK || k->how.by || !k->o.value_column) return st;
+    return buf_fail(err, GPM_E_ARG, "a wide file has a series in every column: choose none");
+}
+
+enum gpm_status gpm_discover_check(gpm_discovery *d, const char *path,
+                                   const struct gpm_discover_options *given,
+                                   const struct gpm_panel_options *how, bool json,
+                                   const char **report) {
+    CALL_ALONE(d, GPM_E_BUSY);
+    clear(d);
+    if (call_begin(&d->err)) return GPM_E_NOMEM;
+    struct kept_search k = asked(path, NULL, 0, given);
+    struct discovery_options opt;
+    if (how) options_take(&k.how, sizeof k.how, how);
+    enum gpm_status st = how ? take_panel(&k, &opt, &d->err) : take_options(&k, &opt, &d->err);
+    const struct panel_options several = {.by = k.how.by};
+    buf_reset(&d->out);
+    if (st == GPM_OK)
+        st = check_file(path, &opt.series, how ? &several : NULL, json, &d->out, &d->err);
+    *report = st == GPM_OK ? voice_text(&d->out) : "";
+    return st;
+}
+
 static enum gpm_status search_panel(gpm_panel *p, struct kept_search *k) {
     struct discovery_options opt;
-    enum gpm_status st = take_options(k, &opt, &p->err);
-    if (st == GPM_OK && !k->how.by && k->o.value_column)
-        st = buf_fail(&p->err, GPM_E_ARG, "a wide file has a series in every column: choose none");
+    enum gpm_status st = take_panel(k, &opt, &p->err);
     if (st == GPM_OK) st = kept_open(k, &p->err);
     if (st != GPM_OK) return st;
     opt.journal = k->journal;
@@ -573,6 +600,8 @@ enum gpm_status gpm_panel_save(gpm_panel *p, const char *dir) {
 const char *gpm_panel_report(gpm_panel *p, enum gpm_discover_format f) {
     CALL_ALONE(p, "");
     buf_reset(&p->out);
+    for (size_t i = 0; i < p->p.n; i++)
+        if (!p->p.at[i].error) p->p.at[i].d->remarks = check_count(p->p.at[i].d);
     if (f == GPM_REPORT_JSON)
         panel_json(&p->p, &p->out);
     else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem discover SERIES.csv: the posterior over structures of a time series. What a kept run of it
+ * gpmem discover SERIES.csv: the posterior over structures of a time series. gpmem check-data FILE:
+ * remarks on its values, without a search. What a kept run of it
  * answers: gpmem query RUN 'LIN & (WN | LIN*WN)', probabilities over its structures; gpmem forecast
  * RUN --horizon 24, predictions as CSV x,median,lo,hi; gpmem report RUN, text, HTML, Markdown or
  * JSON.
@@ -186,9 +187,8 @@ static int discover_run(int argc, char **argv) {
     return keep_all(d, search(d, argv[0]));
 }
 
-static const struct option_row rows[] = {
-    {.kind = OPTION_GROUP, .field = &device_options},
-    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &args.o.seed},
+/* How a table is read, and what is known of its values. */
+static const struct option_row table_rows[] = {
     {"time", 0, OPTION_TEXT, "NAME",
      "column of times (default: ds, date, time, ... or the first), or rows for their order",
      &args.o.time_column},
@@ -201,8 +201,6 @@ static const struct option_row rows[] = {
     {"by", 0, OPTION_TEXT, "COLUMN", "a series for every value of this column, in one file",
      &args.by},
     {"wide", 0, OPTION_FLAG, NULL, "a series in every column", &args.wide},
-    {"independent", 0, OPTION_FLAG, NULL,
-     "with --by, --wide: no priors of hyper-parameters learnt from all series", &args.independent},
     {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read", &args.o.skip_bad},
     {"date-format", 0, OPTION_TEXT, "FORMAT",
      "how times are written: %d/%m/%Y, %b %Y, unix, unix-ms, number ... (default: found)",
@@ -227,6 +225,15 @@ static const struct option_row rows[] = {
      &args.o.holidays},
     {"per-day", 0, OPTION_FLAG, NULL,
      "totals of months or quarters as means of a day: months differ in length", &args.o.per_day},
+};
+static struct option_group table_options = {table_rows, COUNT_OF(table_rows)};
+
+static const struct option_row rows[] = {
+    {.kind = OPTION_GROUP, .field = &device_options},
+    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &args.o.seed},
+    {.kind = OPTION_GROUP, .field = &table_options},
+    {"independent", 0, OPTION_FLAG, NULL,
+     "with --by, --wide: no priors of hyper-parameters learnt from all series", &args.independent},
     {"kernels", 'k', OPTION_TEXT, "LIST",
      "base kernels (default \"LIN SE PER MAT12 WIENER IOU IWIENER WN\"; -k help lists all)",
      &args.o.kernels},
@@ -277,6 +284,47 @@ COMMAND(discover, 80) = {
     OPTIONS(rows),
     .takes = {0, 1},
     .run = discover_run,
+};
+
+/* ---- the lint ---- */
+
+static int check_format; /* 1: JSON */
+
+static int check_data(int argc, char **argv) {
+    struct gpm_panel_options how = {.size = sizeof how, .by = args.by};
+    const char *report;
+    if (args.by && args.wide)
+        return complain(EXIT_USAGE, "--by and --wide are two ways to have several series: say one");
+    gpm_discovery *d = gpm_discover_new();
+    enum gpm_status st = gpm_discover_check(d, argv[0], &args.o, args.by || args.wide ? &how : NULL,
+                                            check_format, &report);
+    if (st == GPM_OK && check_format)
+        out_text(report);
+    else if (st == GPM_OK)
+        out_report(report);
+    int status = st == GPM_OK ? EXIT_FINE : failed(st, gpm_discover_error(d));
+    gpm_discover_free(d);
+    return status;
+}
+
+static const struct option_row check_rows[] = {
+    {.kind = OPTION_GROUP, .field = &table_options},
+    {"format", 0, OPTION_CHOICE, "text|json", "how remarks are printed (default text)",
+     &check_format},
+};
+
+COMMAND_NAMED(check_data, "check-data", 78) = {
+    .args = "SERIES.csv",
+    .summary = "Says what the values of a table show of errors and habits in it",
+    .text =
+        "Reads a table as `gpmem discover` does and looks at its values, without a search: codes "
+        "for missing values, a unit that changed, a counter, a sensor that stuck, a last value "
+        "of a period that is not over, and more. JSON has also the numbers of the values (in "
+        "the order of time, from 1) and their times.\n\nExit status: 0 with remarks and "
+        "without, 1 a failure, 2 bad usage, or a file that cannot be read.",
+    OPTIONS(check_rows),
+    .takes = {1, 1},
+    .run = check_data,
 };
 
 /* ---- kept runs ---- */

@@ -102,9 +102,10 @@ struct command {
     const struct command_row *row;
     int place;
 };
-#define COMMAND(id, place)                                                                         \
+#define COMMAND(id, place) COMMAND_NAMED(id, #id, place)
+#define COMMAND_NAMED(id, name, place)                                                             \
     static const struct command_row row_##id;                                                      \
-    static const struct command command_##id = {#id, &row_##id, place};                            \
+    static const struct command command_##id = {name, &row_##id, place};                           \
     static const struct command *const listed_##id __attribute__((section("commands"), used)) =    \
         &command_##id;                                                                             \
     static const struct command_row row_##id
