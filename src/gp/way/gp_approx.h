@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Approximations for more data than an n x n matrix allows. Both are models of their own whose
- * likelihood and predictions approach the exact ones as `size` grows; docs/gp.md shows by how much.
+ * likelihood and predictions approach the exact ones as `size` grows; bench/reports/gp.md shows by
+ * how much.
  *
  * Inducing points (FITC): the function is summarised by its values at `size` inputs, chosen
  * farthest-first among the data: K ~ Q + diag(K - Q), Q = Kfu Kuu^-1 Kuf. O(n size^2) time,
