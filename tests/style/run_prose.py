@@ -10,13 +10,7 @@ import glob, os, re, statistics, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GENERATED = {"reference.md", "distributions.md"}
-OLD = {  # page: words a sentence
-    "design.md": 24.4, "extending.md": 21.1, "from-stan.md": 17.8, "gallery.md": 14.3, 
-    
-    "howto-grammar.md": 16.4, "howto-install.md": 17.5, "howto-notebook.md": 16.4,
-    "howto-r.md": 14.9, 
-    "language.md": 18.9, "theory.md": 18.4, "tutorial.md": 13.4,
-}
+OLD = {"design.md": 24.4, "extending.md": 21.1, "from-stan.md": 17.8, "gallery.md": 14.3, "language.md": 18.9, "theory.md": 18.4}  # words a sentence
 SENTENCE, LONG, SEMICOLONS, PARENTHESES, PAGE = 17, 0.01, 0.003, 0.04, 2500
 PRIVATE = re.compile(r"out of line|what passes|what repeats|(?:is|are) told|to come\b|feasts?\b|go(?:es)? on with|by itself|in words|"
                      r"somebody|nobody|whoever|\banew\b|there is none|is none of|the greatest\b|out of it\b|stands? (?:below|above)|be had\b|"
