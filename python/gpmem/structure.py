@@ -140,6 +140,17 @@ class Discovery:
         """[(structure, probability)], the most probable first."""
         return [(s["struct"], s["probability"]) for s in self.result["structures"]]
 
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The changes that the most probable structure dates, in the order of time: `kind` (level, slope, noise, start, end), `x`,
+        `interval`, `at` (the number of the value, from 1), `probability`, `size` and more (docs/discover-results.md).
+
+        >>> d = discover([float((i * 7) % 5) + 40 * (i >= 30) for i in range(60)], threads=1)
+        >>> [(c["kind"], c["at"]) for c in d.changes]
+        [('level', 31)]
+        """
+        return self.result["changes"]
+
     def report(self, format: str = "text") -> str:
         """The report as text, markdown, html, json, or the program that was run."""
         return lib.gpm_discover_report(self._handle, _choice("format", _FORMATS, format)).decode()

@@ -197,11 +197,12 @@ structure_probability <- function(object, question) {
   c(probability = a[1], error = a[2])
 }
 
-# Probabilities of structures, components or motifs; or the components over time.
+# Probabilities of structures, components or motifs; the changes that are dated; or the components over time.
 as.data.frame.gpmem_discovery <- function(x, row.names = NULL, optional = FALSE,
-                                          of = c("structures", "components", "motifs", "parts"), ...) {
+                                          of = c("structures", "components", "motifs", "changes", "parts"), ...) {
   of <- match.arg(of)
   r <- x$result[[of]]
+  if (of == "changes") return(if (is.data.frame(r)) r else data.frame())
   if (of != "parts") return(data.frame(name = r[[if (of == "motifs") "motif" else "struct"]], probability = r$probability, error = r$error))
   d <- x$result$decomposition
   parts <- d$parts

@@ -124,6 +124,10 @@ fails(discover(weeks$sales, X = weeks[1:3, "promo", drop = FALSE]), "3 rows")
 stopifnot(grepl("promo has a linear effect", discovery_report(w)), all(as.data.frame(w, of = "motifs")$probability <= 1),
           identical(names(as.data.frame(w, of = "parts")), c("x", "part", "mean", "sd")))
 
+## changes by name; a data frame without rows where there are none
+shift <- as.data.frame(discover(data.frame(t = 1:60, y = (1:60 * 7) %% 5 + 40 * (1:60 > 30)), threads = 2), of = "changes")
+stopifnot(nrow(shift) == 1, shift$kind == "level", shift$at == 31, shift$x == 31, abs(shift$size - 40) < 2, nrow(as.data.frame(w, of = "changes")) == 0)
+
 ## fractions of seconds; several series
 fine <- as.POSIXct("2024-01-01", tz = "UTC") + 0.25 * (0:39)
 stopifnot(grepl("T00:00:10.25", predict(discover(sin(0:39), time = fine, threads = 2), h = 2)[[1]][2], fixed = TRUE))

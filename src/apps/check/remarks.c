@@ -40,7 +40,7 @@ static void remark_json(const struct series *s, const struct remark *r, struct b
     JSON(out, FIELD("kind", r->kind), FIELD("seen", r->seen.data), FIELD("advice", r->advice.data));
     json_numbers(out, "at", r->at.n, r->at.at);
     buf_puts(out, ", ");
-    report_times(s, r->at.n, x, out);
+    report_times("x", s, r->at.n, x, out);
     buf_putc(out, '}');
     mem_free(x);
 }

@@ -241,6 +241,14 @@ struct par_summary parameter_summary(const struct evidence *e, int par) {
     return drawn_summary(e, par, value_of);
 }
 
+static double end_of(const struct evidence *e, int width, const double *z) {
+    return value_of(e, smodel_of(e)->tau, z) + value_of(e, width, z);
+}
+
+struct par_summary window_end_summary(const struct evidence *e) {
+    return drawn_summary(e, smodel_of(e)->width, end_of);
+}
+
 /* How much of a pattern's variance is in harmonics above the n-th: those of PER fall like a normal
  * density of width 1 / l. */
 static double finer(double l, double n) {

@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "gp/kernel/kern_class.h"
+#include "apps/discover/dated.h"
 #include "apps/discover/words.h"
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static double value_sd(const struct discovery *d) {
 }
 
 /* ---- terms ---- */
-static const struct series_part *part_of(const struct discovery *d, int term) {
+const struct series_part *discovery_part(const struct discovery *d, int term) {
     for (int k = 0; k < d->dec.n_parts; k++)
         if (d->dec.part[k].term == term) return &d->dec.part[k];
     return NULL;
@@ -169,7 +170,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         return;
     }
     const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
-    const struct series_part *p = part_of(d, term);
+    const struct series_part *p = discovery_part(d, term);
     unsigned trend = factors_of(KERN_ROLE_TREND), others = e->mask & ~trend;
     bool white = has(others, KERN_ROLE_WHITE);
     if (!others) {
@@ -194,46 +195,32 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
                             : "varies");
 }
 
-/* The first value at or behind t, the number of values behind the last one. */
-static size_t value_from(const struct discovery *d, double t) {
-    size_t i = 0;
-    while (i < d->data.n && d->data.t[i] < t - 1e-9) i++;
-    return i;
+static void put_value_date(const struct discovery *d, size_t at, struct buf *out) {
+    words_date(d, d->data.t[at], out);
 }
 
-/* The date of a step or a bend; of a step between two values that of the second: where days are
- * missing (weekends) the middle between them is a day on which nothing happened. Of a pulse its
- * first value and its last. */
-static void change_date(const struct discovery *d, const struct sterm *e, struct buf *out) {
-    int tau = e->par[SPAR_TAU];
-    double t = parameter_summary(discovery_top(d), tau).mean;
-    size_t last = d->data.n - 1, i = value_from(d, t);
-    words_date(d, smodel_free(tau) ? t : d->data.t[i < last ? i : last], out);
-    if (!e->to) return;
+/* The date of a step or a bend; of a pulse its first value and its last. */
+static void change_date(const struct discovery *d, int term, struct buf *out) {
+    struct dated c[DATED_OF_TERM];
+    int n = dated_of(d, term, false, c);
+    words_date(d, c[0].t.mean, out);
+    if (n < 2) return;
     buf_puts(out, " to ");
-    words_date(d, d->data.t[value_from(d, term_place(e->to)) - 1], out);
+    put_value_date(d, c[1].at - 1, out);
 }
 
-/* By the values that it has: where a window reaches one end of the series, there is one date. */
-static void when(const struct discovery *d, const struct sterm *e, struct buf *out) {
-    const struct evidence *top = discovery_top(d);
-    const double *t = d->data.t;
-    double tau = parameter_summary(top, smodel_of(top)->tau).mean;
-    size_t n = d->data.n, from = value_from(d, tau), to = n;
-    bool window = e->gate == GATE_INSIDE || e->gate == GATE_OUTSIDE;
-    if (window) to = value_from(d, tau + parameter_summary(top, smodel_of(top)->width).mean);
-    bool inside = e->gate == GATE_INSIDE || e->gate == GATE_AFTER;
-    if (from > 0 && to < n && from < to) {
-        buf_puts(out, inside ? "between " : "outside the time from ");
-        words_date(d, t[from], out);
-        buf_puts(out, inside ? " and " : " to ");
-        words_date(d, t[to - 1], out);
-    } else if (from > 0) {
-        buf_puts(out, inside ? "from " : "until ");
-        words_date(d, t[inside ? (from < n ? from : n - 1) : from - 1], out);
+/* When a part acts that is not of all times. */
+static void when(const struct discovery *d, int term, struct buf *out) {
+    struct dated c[DATED_OF_TERM];
+    int n = dated_of(d, term, true, c);
+    if (n == 2) {
+        buf_puts(out, c[0].begins ? "between " : "outside the time from ");
+        put_value_date(d, c[0].at, out);
+        buf_puts(out, c[0].begins ? " and " : " to ");
+        put_value_date(d, c[1].at - 1, out);
     } else {
-        buf_puts(out, inside ? "until " : "from ");
-        words_date(d, t[inside ? (to > 0 ? to - 1 : 0) : (to < n ? to : n - 1)], out);
+        buf_puts(out, c[0].begins ? "from " : "until ");
+        put_value_date(d, c[0].at - (!c[0].begins && c[0].at > 0), out);
     }
 }
 
@@ -241,7 +228,7 @@ void describe_title(const struct discovery *d, int term, struct buf *out) {
     describe_headline(d, term, out);
     if (term < 0 || !more_noise(&smodel_of(discovery_top(d))->term[term])) return;
     buf_putc(out, ' ');
-    when(d, &smodel_of(discovery_top(d))->term[term], out);
+    when(d, term, out);
 }
 
 void describe_time(const struct discovery *d, int term, struct buf *out) {
@@ -260,20 +247,20 @@ void describe_time(const struct discovery *d, int term, struct buf *out) {
     }
 }
 
-static void describe_gate(const struct discovery *d, const struct sterm *e, struct buf *out) {
+static void describe_gate(const struct discovery *d, int term, struct buf *out) {
+    const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
     if (e->gate == GATE_NONE || more_noise(e)) return; /* that is in its title */
     buf_puts(out, " It acts ");
-    when(d, e, out);
+    when(d, term, out);
     buf_putc(out, '.');
 }
 
 void describe_when(const struct discovery *d, int term, struct buf *out) {
-    const struct evidence *top = discovery_top(d);
-    const struct sterm *e = &smodel_of(top)->term[term];
+    const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
     if (e->gate != GATE_NONE)
-        when(d, e, out);
+        when(d, term, out);
     else if (e->par[SPAR_TAU] >= 0)
-        change_date(d, e, out);
+        change_date(d, term, out);
 }
 
 static void describe_slope(const struct discovery *d, const struct series_part *p,
@@ -411,17 +398,13 @@ static void describe_days(const struct discovery *d, const struct series_part *p
                                 : " Its days differ by when the level is high.");
 }
 
-/* A step between two values: its size is that of the part after it, its date the first of those;
- * of a pulse, that of the part within. */
-static void describe_shift(const struct discovery *d, const struct sterm *e,
-                           const struct series_part *p, struct buf *out) {
-    size_t at = d->series.n - 1;
-    while (e->to && at > 0 && p->mean[at] == 0) at--;
-    double size = fabs(p->mean[at]), half = 1.96 * p->sd[at];
-    bool down = p->mean[at] < 0, percent = down && words_log(d);
-    double v[] = {size, fmax(size - half, 0), size + half};
+static void describe_shift(const struct discovery *d, const struct dated *c, int n,
+                           struct buf *out) {
+    bool down = c->size.mean < 0, percent = down && words_log(d);
+    double least = down ? -c->size.hi : c->size.lo, most = down ? -c->size.lo : c->size.hi;
+    double v[] = {fabs(c->size.mean), fmax(least, 0), most};
     static const char *const before[] = {" by ", " (95%: ", " to "};
-    if (e->to)
+    if (n == 2)
         buf_printf(out, " The level is %s", down ? "lower" : "higher");
     else
         buf_printf(out, " The level shifts %s", down ? "down" : "up");
@@ -432,29 +415,26 @@ static void describe_shift(const struct discovery *d, const struct sterm *e,
         else
             words_amount(d, v[i], out);
     }
-    buf_puts(out, e->to ? ") from " : ") at ");
-    change_date(d, e, out);
+    buf_puts(out, n == 2 ? ") from " : ") at ");
+    change_date(d, c->term, out);
     buf_putc(out, '.');
 }
 
 /* A trend that starts at a date: the slope from there on, which adds to that of the others. */
-static void describe_bend(const struct discovery *d, const struct sterm *e,
-                          const struct series_part *p, struct buf *out) {
-    size_t last = d->series.n - 1;
-    double tau = parameter_summary(discovery_top(d), e->par[SPAR_TAU]).mean;
-    double run = d->dec.x[last] - (d->data.x0 + d->data.span * tau);
+static void describe_bend(const struct discovery *d, const struct dated *c, struct buf *out) {
     const struct smodel *m = smodel_of(discovery_top(d));
     bool alone = true;
-    for (int k = 0; k < m->n_terms; k++)
-        alone &= &m->term[k] == e || !has_direction(m->term[k].mask);
-    if (!(run > 0)) return;
+    for (int k = 0; k < m->n_terms; k++) alone &= k == c->term || !has_direction(m->term[k].mask);
+    if (isnan(c->size.mean)) return;
     buf_puts(out, alone ? " From there on the level " : " From there on it ");
-    words_rate(d, p->mean[last] / run, p->sd[last] / run, false, out);
+    words_rate(d, c->size.mean, (c->size.hi - c->size.mean) / 1.96, false, out);
     buf_puts(out, alone ? "." : ", which adds to the other trends.");
 }
 
 static void describe_course(const struct discovery *d, const struct sterm *e,
                             const struct series_part *p, struct buf *out) {
+    struct dated c[DATED_OF_TERM];
+    int n = dated_of(d, (int)(e - smodel_of(discovery_top(d))->term), false, c);
     bool directed = has_direction(e->mask & ~factors_of(KERN_ROLE_TREND));
     if (e->mask == factors_of(KERN_ROLE_TREND)) {
         describe_slope(d, p, out);
@@ -465,12 +445,12 @@ static void describe_course(const struct discovery *d, const struct sterm *e,
         buf_printf(out, " In one %s it moves by", words_rate_unit(d, &per));
         estimate(d, " about ", words_amount, e->par[SPAR_SD],
                  value_sd(d) * sqrt(per / d->data.span), ", in either direction.", out);
-    } else if (e->par[SPAR_TAU] >= 0 && !smodel_free(e->par[SPAR_TAU]) && p) {
-        describe_shift(d, e, p, out);
-    } else if (e->par[SPAR_TAU] >= 0) {
-        estimate(d, directed ? " It starts at " : " The level shifts at ", words_date,
-                 e->par[SPAR_TAU], 1, ".", out);
-        if (directed && p) describe_bend(d, e, p, out);
+    } else if (n && !smodel_free(e->par[SPAR_TAU]) && p) {
+        describe_shift(d, c, n, out);
+    } else if (n) {
+        put_estimate(d, directed ? " It starts at " : " The level shifts at ", words_date, c->t, 1,
+                     ".", out);
+        if (directed) describe_bend(d, c, out);
     } else {
         estimate(d, " It changes over a typical time of ", words_duration, e->par[SPAR_L],
                  d->data.span, ".", out);
@@ -523,7 +503,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
         return;
     }
     const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
-    const struct series_part *p = part_of(d, term);
+    const struct series_part *p = discovery_part(d, term);
     buf_putc(out, '.');
     if (has(e->mask, KERN_ROLE_PERIODIC)) describe_periodic(d, e, out);
     if (p && e->par[SPAR_LWITHIN] >= 0) describe_days(d, p, out);
@@ -533,7 +513,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
         describe_size(d, e, out);
     else
         describe_course(d, e, p, out);
-    describe_gate(d, e, out);
+    describe_gate(d, term, out);
     if (p) describe_share(d, p, out);
     describe_presence(d, e, out);
 }
@@ -577,8 +557,8 @@ static void formula_scale(const struct discovery *d, struct buf *out) {
 }
 
 /* scale: the standard deviation of what is normal. */
-static void formula_term(const struct discovery *d, const struct sterm *s, double scale,
-                         struct buf *out) {
+static void formula_term(const struct discovery *d, int term, double scale, struct buf *out) {
+    const struct sterm *s = &smodel_of(discovery_top(d))->term[term];
     const struct evidence *e = discovery_top(d);
     double unit = 1, per; /* a line's slope and a walk's variance are per unit of time */
     (void)words_rate_unit(d, &per);
@@ -608,7 +588,7 @@ static void formula_term(const struct discovery *d, const struct sterm *s, doubl
         if (role == KERN_ROLE_TREND || (role == KERN_ROLE_BREAK && place >= 0)) {
             buf_puts(out, role == KERN_ROLE_TREND ? "(c=" : s->to ? "(" : "(at=");
             if (role == KERN_ROLE_BREAK)
-                change_date(d, s, out);
+                change_date(d, term, out);
             else
                 words_date(d, place < 0 ? 0.5 : parameter_summary(e, place).mean, out);
             buf_putc(out, ')');
@@ -616,7 +596,7 @@ static void formula_term(const struct discovery *d, const struct sterm *s, doubl
     }
     if (s->gate == GATE_NONE) return;
     buf_puts(out, " [");
-    when(d, s, out);
+    when(d, term, out);
     buf_putc(out, ']');
 }
 
@@ -634,7 +614,7 @@ void describe_formula(const struct discovery *d, struct buf *out) {
     buf_puts(out, ", ");
     int terms = smodel_of(e)->n_terms;
     for (int k = 0; k < terms; k++) {
-        formula_term(d, &smodel_of(e)->term[k], scale, out);
+        formula_term(d, k, scale, out);
         if (!rate || k + 1 < terms) buf_puts(out, " + ");
     }
     double per, noise = pow(parameter_summary(e, 0).mean * scale, 2);

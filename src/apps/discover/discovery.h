@@ -95,6 +95,8 @@ void discovery_future(const struct discovery *d, size_t h, double *x);
 
 /* ---- words ---- */
 const struct evidence *discovery_top(const struct discovery *d);
+/* The part of the decomposition that stands for a term; NULL: none. */
+const struct series_part *discovery_part(const struct discovery *d, int term);
 /* The course that reports show: medians, of values of 0 and 1 the chance of a 1; and its name. */
 const double *discovery_line(const struct discovery *d);
 const char *discovery_line_name(const struct discovery *d);

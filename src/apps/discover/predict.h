@@ -86,6 +86,8 @@ struct par_summary {
     double mean, lo, hi;
 };
 struct par_summary parameter_summary(const struct evidence *e, int par);
+/* The end of the structure's window. */
+struct par_summary window_end_summary(const struct evidence *e);
 /* The period of a term as one sees it: what 3.5 steps of a grid repeat comes back after 7. */
 struct par_summary period_summary(const struct evidence *e, const struct sterm *t);
 /* Draws from the posterior over structures and parameters, at least one of every structure that

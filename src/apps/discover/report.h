@@ -21,7 +21,8 @@ const char *report_transform(const struct post_entry *e);
 /* A table of the posterior; what: its entries. */
 void report_entries(const char *title, const char *more, const char *what,
                     const struct post_table *t, struct doc *doc);
-/* Times in the form of the file, as field "x" of a JSON object: numbers, or dates as texts; unix
+/* Times in the form of the file, as a field of a JSON object: numbers, or dates as texts; unix
  * seconds are dates. */
-void report_times(const struct series *s, size_t n, const double *x, struct buf *out);
+void report_times(const char *name, const struct series *s, size_t n, const double *x,
+                  struct buf *out);
 #endif

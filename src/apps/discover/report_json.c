@@ -4,17 +4,19 @@
  */
 #include "base/json.h"
 #include "base/version.h"
-#include "apps/discover/discovery.h"
+#include "apps/discover/dated.h"
 #include "apps/discover/every.h"
 #include "apps/discover/report.h"
 
-void report_times(const struct series *s, size_t n, const double *x, struct buf *out) {
+void report_times(const char *name, const struct series *s, size_t n, const double *x,
+                  struct buf *out) {
     if (!series_dated(s)) {
-        json_numbers(out, "x", n, x);
+        json_numbers(out, name, n, x);
         return;
     }
     struct buf at = BUF_INIT;
-    buf_puts(out, "\"x\": [");
+    json_key(out, name);
+    buf_putc(out, '[');
     for (size_t i = 0; i < n; i++) {
         if (i) buf_puts(out, ", ");
         buf_reset(&at);
@@ -128,7 +130,7 @@ static void parts(const struct discovery *d, struct buf *out) {
 static void decomposition(const struct discovery *d, struct buf *out) {
     buf_printf(out, "  \"decomposition\": {\"transform\": \"%s\", ",
                smodel_transform_name(&d->data, smodel_of(discovery_top(d))->s.transform));
-    report_times(&d->series, d->dec.n, d->dec.x, out);
+    report_times("x", &d->series, d->dec.n, d->dec.x, out);
     buf_puts(out, ", \"parts\": [\n");
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct series_part *p = &d->dec.part[k];
@@ -148,7 +150,7 @@ static void prediction(const char *name, const struct series *s, const struct pr
                        size_t from, struct buf *out) {
     size_t n = p->n - from;
     buf_printf(out, "  \"%s\": {", name);
-    report_times(s, n, p->x + from, out);
+    report_times("x", s, n, p->x + from, out);
     json_numbers(out, "mean", n, p->mean + from);
     json_numbers(out, "median", n, p->median + from);
     json_numbers(out, "lo", n, p->lo + from);
@@ -195,7 +197,7 @@ static void outliers(const struct discovery *d, struct buf *out) {
     for (size_t i = 0; i < d->out.n; i++) {
         const struct outlier *o = &d->out.at[i];
         buf_puts(out, i ? ",\n    {" : "\n    {");
-        report_times(&d->series, 1, &o->x, out);
+        report_times("x", &d->series, 1, &o->x, out);
         JSON(out, FIELD("value", o->y), FIELD("expected", o->expected),
              FIELD("standard_deviations", o->sds));
         buf_putc(out, '}');
@@ -261,6 +263,7 @@ void discovery_json(const struct discovery *d, struct buf *out) {
          FIELD("probability_of_chance", d->data.scale == SCALE_CHANCE ? other : 0),
          FIELD("probability_of_distance", d->data.scale >= SCALE_ABOVE ? other : 0));
     buf_puts(out, ",\n");
+    dated_json(d, out);
     checks(d, out);
     outliers(d, out);
     effects(d, out);
