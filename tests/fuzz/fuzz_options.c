@@ -34,15 +34,18 @@ const char *__ubsan_default_options(void) {
 }
 
 /* The counters of edges, where the fuzzer is linked. What a command reaches is counted here, too,
- * since their pages are shared with its process. */
-extern uint8_t __start___sancov_cntrs[] __attribute__((weak));
-extern uint8_t __stop___sancov_cntrs[] __attribute__((weak));
+ * since their pages are shared with its process. The linker names their section's ends; in C these
+ * names belong to the compiler's own variables. */
+__asm__(".globl counter_ends\n.pushsection .data, \"aw\"\n.balign 8\ncounter_ends: .quad "
+        "__start___sancov_cntrs, __stop___sancov_cntrs\n"
+        ".weak __start___sancov_cntrs\n.weak __stop___sancov_cntrs\n.popsection\n");
+extern uintptr_t counter_ends[2];
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc, (void)argv;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = ((uintptr_t)__start___sancov_cntrs + page - 1) / page * page;
-    uintptr_t to = (uintptr_t)__stop___sancov_cntrs / page * page;
+    uintptr_t from = (counter_ends[0] + page - 1) / page * page;
+    uintptr_t to = counter_ends[1] / page * page;
     if (from < to && mmap((void *)from, to - from, PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         abort();
