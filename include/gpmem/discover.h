@@ -29,6 +29,9 @@ enum gpm_discover_take {
     GPM_TAKE_MAX
 };
 enum gpm_discover_log { GPM_LOG_AUTO, GPM_LOG_NEVER, GPM_LOG_ALWAYS };
+/* How thorough a search is. Low: a tenth of the work, kernels whose likelihood costs little, errors
+ * that are larger; high: twice the draws, longer chains, and more structures that count little. */
+enum gpm_discover_precision { GPM_PRECISION_NORMAL, GPM_PRECISION_LOW, GPM_PRECISION_HIGH };
 
 struct gpm_discover_options {
     size_t size;             /* set by init */
@@ -72,6 +75,7 @@ struct gpm_discover_options {
     /* Without `every` over the step of the times, and that of totals and counts where there is none
      * over one of the calendar. */
     enum gpm_discover_take take;
+    enum gpm_discover_precision precision;
 };
 GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
 static inline void gpm_discover_options_init(struct gpm_discover_options *o) {

@@ -43,6 +43,9 @@ TAKE_MAX = 7
 LOG_AUTO = 0
 LOG_NEVER = 1
 LOG_ALWAYS = 2
+PRECISION_NORMAL = 0
+PRECISION_LOW = 1
+PRECISION_HIGH = 2
 KEPT_NOTHING = 0
 KEPT_SERIES = 1
 KEPT_PANEL = 2
@@ -188,6 +191,7 @@ class DiscoverOptions(c.Structure):
         ("keep", c.c_char_p),
         ("holidays", c.c_char_p),
         ("take", c.c_int),
+        ("precision", c.c_int),
     ]
 
 

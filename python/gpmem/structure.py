@@ -296,11 +296,12 @@ def _take(name):
     return _choice("take", {w: i for i, w in enumerate(("auto", "mean", "total", "count", "median", "last", "min", "max"))}, name)
 
 
-def _settings(log, decimal, time, column, **given):
+def _settings(log, decimal, time, column, precision="normal", **given):
     """Options of the library."""
     o = options(_abi.DiscoverOptions)
     assign(o, time_column=_column(time), value_column=_column(column), decimal=_choice("decimal", {"auto": 0, "point": 1, "comma": 2}, decimal),
-           log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log), **given)
+           log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log),
+           precision=_choice("precision", {"normal": 0, "low": 1, "high": 2}, precision), **given)
     return o
 
 
@@ -310,7 +311,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
              date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
              every: str | None = None, X: Mapping[str, Any] | pandas.DataFrame | None = None, smooth: str | None = None,
              with_columns: str | None = None, least: float | None = None, most: float | None = None,
-             per_day: bool = False, holidays: str | None = None, take: str = "auto") -> Discovery:
+             per_day: bool = False, holidays: str | None = None, take: str = "auto", precision: str = "normal") -> Discovery:
     """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), a Series of pandas with its index, a
     DataFrame with a column (or an index) of times and one of values, or the path of a CSV file. Where y holds times alone
     (dates of numpy or pandas), or the file does, the rows of each step are counted.
@@ -329,6 +330,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     take          what is made of the rows of a step, or of one time: "mean", "total" (of sales), "count" (of events),
                   "median", "last", "min", "max"
     max_seconds   stop after this time (0: no limit)
+    precision     of the probabilities: "low" takes a tenth of the work, "high" several times as much
     time, column  of a file or a DataFrame: its columns of times and values
     date_format   of a file: how times are written ("%d/%m/%Y", "unix-ms", "number"; None: found)
     decimal       of a file: "point", "comma" or "auto"
@@ -351,7 +353,8 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     True"""
     o = _settings(log, decimal, time, column, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
                   max_points=max_points, max_seconds=max_seconds, kernels=kernels, backtest=backtest, horizon=horizon,
-                  date_format=date_format, missing=missing, skip_bad=skip_bad, every=every, take=_take(take))
+                  date_format=date_format, missing=missing, skip_bad=skip_bad, every=every, take=_take(take),
+                  precision=precision)
     assign(o, holidays=holidays, per_day=per_day, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
     if X is not None:
         names = _column_names(X)
@@ -459,7 +462,8 @@ def discover_panel(data: Any, by: str | None = None, independent: bool = False, 
                    kernels: str | None = None, changepoints: bool = False, log: str = "auto", level: float = 0.95,
                    max_seconds: float = 0, horizon: int = 0, time: str | int | None = None, column: str | int | None = None,
                    date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
-                   holidays: str | None = None, every: str | None = None, take: str = "auto") -> Panel:
+                   holidays: str | None = None, every: str | None = None, take: str = "auto",
+                   precision: str = "normal") -> Panel:
     """Finds the structures of several series, which share what they tell about hyper-parameters.
 
     data         the path of a CSV file, a DataFrame, or a dictionary of columns
@@ -477,7 +481,7 @@ def discover_panel(data: Any, by: str | None = None, independent: bool = False, 
     (['a', 'b'], ['2013-01', '2013-02'])"""
     o = _settings(log, decimal, time, column, seed=seed, threads=threads, changepoints=changepoints, level=level, max_seconds=max_seconds,
                   kernels=kernels, horizon=horizon, date_format=date_format, missing=missing, skip_bad=skip_bad, holidays=holidays,
-                  every=every, take=_take(take))
+                  every=every, take=_take(take), precision=precision)
     how = options(_abi.PanelOptions)
     assign(how, by=by, independent=independent)
     p = Panel()

@@ -56,9 +56,11 @@ discover_options <- function(log = c("auto", "never", "always"), seed = 1, threa
                              every = NULL, time = NULL, value = NULL, with = NULL, smooth = NULL, holidays = NULL,
                              per_day = FALSE, least = NULL, most = NULL, date_format = NULL,
                              decimal = c("auto", "point", "comma"), missing = NULL, skip_bad = FALSE,
-                             take = c("auto", "mean", "total", "count", "median", "last", "min", "max")) {
+                             take = c("auto", "mean", "total", "count", "median", "last", "min", "max"),
+                             precision = c("normal", "low", "high")) {
   take <- match(match.arg(take), c("auto", "mean", "total", "count", "median", "last", "min", "max")) - 1
   log <- match(match.arg(log), c("auto", "never", "always")) - 1
+  precision <- match(match.arg(precision), c("normal", "low", "high")) - 1
   decimal <- match(match.arg(decimal), c("auto", "point", "comma")) - 1
   text <- function(v) if (!is.null(v)) as.character(v)
   list(seed = seed, threads = threads, level = level, kernels = joined(kernels), changepoints = changepoints,
@@ -66,7 +68,7 @@ discover_options <- function(log = c("auto", "never", "always"), seed = 1, threa
        every = text(every), time = text(time), value = text(value), with = joined(setdiff(with, smooth)), smooth = joined(smooth),
        holidays = if (!is.null(holidays)) path.expand(holidays), per_day = per_day, least = bound_text(least),
        most = bound_text(most), date_format = date_format, decimal = decimal, missing = joined(missing), log = log,
-       skip_bad = skip_bad, take = take)
+       skip_bad = skip_bad, take = take, precision = precision)
 }
 
 new_discovery <- function(handle, x, level, others = NULL, time_name = NULL) {

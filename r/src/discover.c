@@ -57,6 +57,7 @@ static void take_options(struct gpm_discover_options *o, SEXP from) {
     o->log = (enum gpm_discover_log)(int)number(from, "log", 0);
     o->decimal = (enum gpm_discover_decimal)(int)number(from, "decimal", 0);
     o->take = (enum gpm_discover_take)(int)number(from, "take", 0);
+    o->precision = (enum gpm_discover_precision)(int)number(from, "precision", 0);
     o->changepoints = flag(from, "changepoints");
     o->per_day = flag(from, "per_day");
     o->skip_bad = flag(from, "skip_bad");

@@ -473,6 +473,32 @@ static void test_more_draws(void **state) {
     smodel_data_release(&d);
 }
 
+/* A precision is known by its name. The lower, the less is spent; the best is there at each of
+ * them, and a higher one says it no less surely. */
+static void test_precisions(void **state) {
+    static const char *const names[] = {"low", "normal", "high"};
+    struct smodel_data d;
+    struct grammar g;
+    struct search s[COUNT_OF(names)];
+    enum precision_choice none = PRECISION_HIGH;
+    make_data(&d, 40);
+    grammar_init(&g, 0, false, true);
+    for (size_t k = 0; k < COUNT_OF(names); k++) {
+        struct search_options o = {.seed = 1, .threads = 1};
+        assert_true(precision_find(names[k], &o.precision));
+        assert_string_equal(precision_names[o.precision], names[k]);
+        assert_int_equal(series_search_init(&s[k], &d, &g, &o), GPM_OK);
+        assert_int_equal(search_run(&s[k]), GPM_OK);
+        assert_true(k == 0 || (s[k].evals > s[k - 1].evals && s[k].opt.draws > s[k - 1].opt.draws));
+        assert_true(k == 0 || best_of(&s[k])->se < best_of(&s[k - 1])->se);
+        assert_string_equal(best_of(&s[k])->text, best_of(&s[0])->text);
+    }
+    assert_false(precision_find("lowest", &none));
+    assert_int_equal(none, PRECISION_HIGH);
+    for (size_t k = 0; k < COUNT_OF(names); k++) search_release(&s[k]);
+    smodel_data_release(&d);
+}
+
 /* A term goes on where it was: the level that moves outside a window alone is not the one beside it
  * that moves everywhere. Carried from a level that moves so (gate) to both: goes on as term `same`.
  */
@@ -508,105 +534,6 @@ static void test_carry(void **state) {
     carries(&d, GATE_OUTSIDE, 1);
     carries(&d, GATE_NONE, 0);
     smodel_data_release(&d);
-}
-
-/* Has a each term of b and one more? */
-static bool one_more(const struct structure *a, const struct structure *b) {
-    int found = 0;
-    if (a->n != b->n + 1 || a->transform != b->transform || a->change != b->change) return false;
-    for (int i = 0, k = 0; i < b->n; i++)
-        for (; k < a->n; k++)
-            if (!memcmp(&a->t[k], &b->t[i], sizeof a->t[k])) {
-                found++, k++;
-                break;
-            }
-    return found == b->n;
-}
-
-/* Structures that are known at a lesser optimum alone, and have the best one within them, start
- * again from there. */
-static void test_told(void **state) {
-    enum { MOST = 8 };
-    struct smodel_data d;
-    struct grammar g;
-    struct search_options o = {.seed = 1, .threads = 1};
-    struct search s;
-    struct evidence *lesser[MOST];
-    double map[MOST];
-    int n = 0;
-    make_data(&d, 40);
-    grammar_init(&g, 0, false, true);
-    assert_int_equal(series_search_init(&s, &d, &g, &o), GPM_OK);
-    assert_int_equal(search_run(&s), GPM_OK);
-    const struct evidence *best = best_of(&s);
-    for (size_t i = 0; i < s.n && n < MOST; i++) {
-        struct evidence *e = s.at[i];
-        if (!evidence_fitted(e) || e->lent || evidence_total(e) < s.top - 3) continue;
-        if (!one_more(&smodel_of(e)->s, &smodel_of(best)->s)) continue;
-        lesser[n] = e;
-        map[n++] = e->map;
-        e->prop.mode[0].z[0] += 4; /* all is noise */
-        e->map -= 30, e->logz -= 30;
-    }
-    assert_true(n >= 1);
-    for (size_t i = 0; i < s.n; i++) s.at[i]->told = s.at[i]->map;
-    assert_false(search_tell(&s)); /* nobody has become better */
-    s.of[best->id]->told = -INFINITY;
-    assert_true(search_tell(&s));
-    for (int i = 0; i < n; i++) assert_true(lesser[i]->map > map[i] - 0.3);
-    search_release(&s);
-    smodel_data_release(&d);
-}
-
-/* Three structures in a row, each a normal density around its number: the first has become better,
- * and tells the second, which tells the third. */
-enum { ROW = 3 };
-static double around(void *ctx, const double *z, double *grad) {
-    double far = z[0] - (double)((const struct evidence *)ctx)->id;
-    if (grad) grad[0] = -far;
-    return -0.5 * far * far;
-}
-
-static struct density row_density(struct space *s, const struct evidence *e, int thread,
-                                  bool folded) {
-    return (struct density){.d = 1, .eval = around, .ctx = (void *)(uintptr_t)e};
-}
-
-static void row_neighbours(struct space *s, const struct evidence *e, space_emit each, void *ctx) {
-    if (e->id + 1 < ROW) each(ctx, e->id + 1);
-}
-
-static double carried[ROW];
-static bool row_carry(struct space *s, const struct evidence *e, const struct evidence *from,
-                      double *z) {
-    z[0] = carried[e->id] = from->prop.mode[0].z[0];
-    return true;
-}
-
-/* Whoever is told starts where the relative stood before the step, whether that was told before it
- * or after it, or beside it by another thread. */
-static void test_told_in_a_row(void **state) {
-    static const struct space_ops ops = {
-        .neighbours = row_neighbours, .carry = row_carry, .density = row_density};
-    static const double z[ROW] = {0, 9, 25}, behind[ROW] = {0, 4, 9};
-    struct space space = {.ops = &ops, .haste = {NULL, INFINITY}};
-    struct evidence *at[ROW];
-    struct search s = {.space = &space, .opt = {.threads = 1}, .at = at, .n = ROW, .of = at};
-    s.n_of = ROW;
-    for (size_t i = 0; i < ROW; i++) {
-        struct evidence *e = at[i] = evidence_make(0);
-        struct density d = row_density(&space, e, 0, false);
-        e->id = i;
-        e->map = around(e, &z[i], NULL);
-        (void)proposal_add_mode(&e->prop, &d, &z[i]);
-        e->logz = -behind[i];
-    }
-    assert_true(search_tell(&s));
-    for (size_t i = 1; i < ROW; i++) {
-        assert_true(carried[i] == z[i - 1]);
-        assert_close(at[i]->prop.mode[0].z[0], (double)i, 1e-3);
-    }
-    for (size_t i = 0; i < ROW; i++) evidence_free(at[i]);
 }
 
 /* The log evidence of a structure that was not followed to its optimum, computed to its end. */
@@ -650,40 +577,11 @@ static void test_given_up(void **state) {
     smodel_data_release(&d);
 }
 
-/* A search that is asked ends with the best of what it found, with draws, and less of the rest. */
-static bool asked(void *ctx, struct search *s) {
-    size_t *n = ctx;
-    for (size_t i = 0; i < s->n; i++)
-        if (evidence_total(s->at[i]) > s->top - 1) assert_true(s->at[i]->draws.n > 0);
-    *n = s->n;
-    return true;
-}
-
-static void test_enough(void **state) {
-    struct smodel_data d;
-    struct search s[2];
-    struct grammar g;
-    size_t then = 0;
-    make_data(&d, 40);
-    grammar_init(&g, 0, false, true);
-    for (int k = 0; k < 2; k++) {
-        struct search_options o = {.seed = 1, .threads = 1};
-        if (k) o.enough = asked, o.enough_ctx = &then;
-        assert_int_equal(series_search_init(&s[k], &d, &g, &o), GPM_OK);
-        assert_int_equal(search_run(&s[k]), GPM_OK);
-    }
-    assert_true(then > 0 && s[1].n == then && s[1].n <= s[0].n && s[1].evals < s[0].evals);
-    assert_true(fabs(s[0].top - s[1].top) < 0.5);
-    for (int k = 0; k < 2; k++) search_release(&s[k]);
-    smodel_data_release(&d);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_importance),
                                        cmocka_unit_test(test_elsewhere),
                                        cmocka_unit_test(test_room),
                                        cmocka_unit_test(test_other_regions),
-                                       cmocka_unit_test(test_enough),
                                        cmocka_unit_test(test_proposal_density),
                                        cmocka_unit_test(test_evidence_against_grid),
                                        cmocka_unit_test(test_posterior),
@@ -693,10 +591,9 @@ int main(void) {
                                        cmocka_unit_test(test_haste),
                                        cmocka_unit_test(test_finish),
                                        cmocka_unit_test(test_sizes),
+                                       cmocka_unit_test(test_precisions),
                                        cmocka_unit_test(test_more_draws),
                                        cmocka_unit_test(test_carry),
-                                       cmocka_unit_test(test_told),
-                                       cmocka_unit_test(test_told_in_a_row),
                                        cmocka_unit_test(test_given_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

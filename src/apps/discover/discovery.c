@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#define BRIEF_VALUES 160 /* that the search for one of many looks at */
-
 /* Of the zone in which times are written; rounding does not lead to the day before. */
 static int day_of_week(const struct series *s, double x) {
     double day = floor(x + s->form.zone / 1440.0 + 1e-6);
@@ -146,7 +144,7 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
 static void search_settings(const struct discovery *d, struct search_options *o,
                             struct grammar *g) {
     grammar_init(g, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
-    if (d->opt.brief && !d->opt.factors) grammar_brief(g);
+    if (precision_of(d->opt.precision).cheap && !d->opt.factors) grammar_cheap(g);
     g->only_logs = d->opt.logs == LOG_ALWAYS;
     if (!d->opt.change && shots_find(d->data.n, d->data.values, NULL).side)
         g->changes = g->pulses = false;
@@ -158,7 +156,7 @@ static void search_settings(const struct discovery *d, struct search_options *o,
         .stop = d->opt.stop,
         .finish = d->opt.finish,
         .journal = d->opt.journal,
-        .brief = d->opt.brief,
+        .precision = d->opt.precision,
     };
 }
 
@@ -171,7 +169,7 @@ static enum gpm_status search_part(const struct discovery *d, const struct smode
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
-    o.draws = d->opt.brief ? 20 : 60;
+    o.draws = (size_t)precision_of(d->opt.precision).first_draws;
     o.seconds *= PART_SHARE;
     enum gpm_status st = series_search_init(coarse, part, &g, &o);
     if (st != GPM_OK) return st;
@@ -187,7 +185,8 @@ static enum gpm_status search_part(const struct discovery *d, const struct smode
 
 /* Structures that a search has from another one. */
 static size_t most_taken(const struct discovery *d) {
-    return d->opt.brief ? 4 : d->data.n > 800 ? 5 : 8;
+    double most = precision_of(d->opt.precision).taken;
+    return (size_t)(d->data.n > 800 ? ceil(0.6 * most) : most);
 }
 
 /* Many values: the search looks at k of them over the whole span; with a filter's likelihood for
@@ -265,34 +264,18 @@ struct suspects {
     struct discovery *d;
     struct outliers out; /* those that stay out */
     bool back;           /* others belong to the series */
-    bool clear;          /* a search that was not done yet has decided about all of them */
 };
 
-static enum gpm_status judge(struct suspects *s, const struct posterior *p, double *even) {
+static enum gpm_status judge(struct suspects *s, const struct posterior *p) {
     struct smodel_data *data = &s->d->data;
     double levels = data->level_y, wild = data->wild;
     s->out = s->d->out;
     data->wild = 0;
     data->level_y = 0; /* how far out a value is has no steps */
-    enum gpm_status st = outliers_judge(&s->out, p, &s->back, even);
+    enum gpm_status st = outliers_judge(&s->out, p, &s->back);
     data->level_y = levels;
     data->wild = wild;
     return st;
-}
-
-/* A search without the values under suspicion has done its part where some of them belong to the
- * series, as it is made again with them. What the rest of it moves log odds by is less than CLEAR
- * (of 123 series with such values it changed no decision). */
-#define CLEAR 0.5
-
-static bool suspects_clear(void *ctx, struct search *x) {
-    struct suspects *s = ctx;
-    struct posterior p;
-    double even;
-    posterior_init(&p, x);
-    s->clear = judge(s, &p, &even) == GPM_OK && s->back && even > CLEAR;
-    posterior_release(&p);
-    return s->clear;
 }
 
 /* A structure that lay farther behind when other values were left out is given up at once. What a
@@ -310,19 +293,18 @@ static void may_gain(struct discovery *d, const struct search *first) {
     s->may_gain = fmax(LOST * fmax(fabs(n - was), 1), 0.5 * n * log1p(square / n));
 }
 
-/* first: what was found with other values left out; NULL: nothing. suspects: what will be asked
- * about those that are left out now; NULL: nothing. */
+/* first: what was found with other values left out; NULL: nothing. */
 static enum gpm_status search_once(struct discovery *d, const struct search *first,
-                                   struct suspects *suspects, struct buf *err) {
+                                   struct buf *err) {
     struct search_options o;
     struct grammar g;
     search_settings(d, &o, &g);
-    if (suspects && d->out.n && !d->opt.brief) o.enough = suspects_clear, o.enough_ctx = suspects;
-    bool further = !d->opt.brief && d->data.n > SMODEL_LONG && smodel_filters(&d->data);
-    bool coarse = further || (d->opt.brief ? d->data.n > BRIEF_VALUES
-                                           : d->data.n > 450 && !smodel_fast_grid(&d->data));
-    size_t few = d->opt.brief ? BRIEF_VALUES : further ? 200 : 350;
-    bool rates = !d->opt.brief && d->opt.logs == LOG_AUTO && smodel_few_counts(&d->data);
+    struct precision how = precision_of(d->opt.precision);
+    bool part = (double)d->data.n > how.values;
+    bool further = !part && d->data.n > SMODEL_LONG && smodel_filters(&d->data);
+    bool coarse = part || further || (d->data.n > 450 && !smodel_fast_grid(&d->data));
+    size_t few = part ? (size_t)how.values : further ? 200 : 350;
+    bool rates = how.rates && d->opt.logs == LOG_AUTO && smodel_few_counts(&d->data);
     enum gpm_status st = rates ? search_rates(d, &rates) : GPM_OK;
     if (st == GPM_OK && !rates) {
         st = series_search_init(&d->search, &d->data, &g, &o);
@@ -348,23 +330,22 @@ static enum gpm_status search_once(struct discovery *d, const struct search *fir
 }
 
 static enum gpm_status search_here(struct discovery *d, const struct search *first,
-                                   struct suspects *suspects, struct buf *err) {
-    enum gpm_status st = search_once(d, first, suspects, err);
+                                   struct buf *err) {
+    enum gpm_status st = search_once(d, first, err);
     if (!gp_device_serves()) return st;
     buf_reset(err);
     return buf_fail(err, GPM_E_DEVICE, "%s", gp_device_error());
 }
 
 /* The search made again on the values that are not left out now, with what the last one found. */
-static enum gpm_status search_again(struct discovery *d, struct suspects *suspects,
-                                    struct buf *err) {
+static enum gpm_status search_again(struct discovery *d, struct buf *err) {
     double left = d->search.space->haste.deadline - clock_seconds(), all = d->opt.seconds;
     posterior_release(&d->post);
     struct search first = d->search;
     memset(&d->search, 0, sizeof d->search);
     enum gpm_status st = discovery_prepare(d, err);
     if (all > 0) d->opt.seconds = fmax(left, 0.1 * all);
-    if (st == GPM_OK) st = search_here(d, &first, suspects, err);
+    if (st == GPM_OK) st = search_here(d, &first, err);
     search_release(&first);
     d->opt.seconds = all;
     return st;
@@ -374,11 +355,10 @@ static enum gpm_status search_again(struct discovery *d, struct suspects *suspec
  * where some of them turn out to belong to the series. */
 static enum gpm_status judge_suspects(struct suspects *s, struct buf *err) {
     struct discovery *d = s->d;
-    double even;
-    enum gpm_status st = s->clear ? GPM_OK : judge(s, &d->post, &even);
+    enum gpm_status st = judge(s, &d->post);
     if (st != GPM_OK) return buf_fail(err, st, "values out of line could not be predicted");
     d->out = s->out;
-    if (s->back) return search_again(d, NULL, err);
+    if (s->back) return search_again(d, err);
     outliers_spread(&d->out, &d->data);
     return GPM_OK;
 }
@@ -386,16 +366,16 @@ static enum gpm_status judge_suspects(struct suspects *s, struct buf *err) {
 /* A search without the values that stand out from their neighbours, and again without those that
  * stand out from what it found, which may have hidden others. */
 enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
-    enum { LOOKS = 3 };
     struct suspects s = {.d = d};
-    bool more = !d->opt.brief;
-    enum gpm_status st = search_here(d, NULL, &s, err);
+    double looks = precision_of(d->opt.precision).looks;
+    bool more = true;
+    enum gpm_status st = search_here(d, NULL, err);
     if (st == GPM_OK) st = judge_suspects(&s, err);
-    for (int k = 0; k < LOOKS && st == GPM_OK && more && !search_late(&d->search); k++) {
+    for (int k = 0; k < looks && st == GPM_OK && more && !search_late(&d->search); k++) {
         size_t before = d->out.n;
         if (!outliers_more(&d->out, &d->series, contest_season(&d->data), &d->post)) break;
         s = (struct suspects){.d = d};
-        st = search_again(d, &s, err);
+        st = search_again(d, err);
         if (st == GPM_OK) st = judge_suspects(&s, err);
         more = d->out.n > before; /* else the same ones would come under suspicion again */
     }

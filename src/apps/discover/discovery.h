@@ -30,7 +30,7 @@ struct discovery_options {
     size_t draws, steps;
     const volatile sig_atomic_t *stop, *finish; /* of the search (search.h) */
     struct journal *journal;                    /* likewise */
-    bool brief;                                 /* one of many: a short search (search.h) */
+    enum precision_choice precision;            /* precision.h */
 };
 #define DISCOVERY_OPTIONS_INIT                                                                     \
     { .seed = 1, .level = 0.95 }

@@ -335,6 +335,10 @@ static enum gpm_status op_search(struct infer_state *x, const struct action *a, 
     enum gpm_status st = action_count(x, a, 2, "draws", 1e6, &o.draws);
     if (st != GPM_OK) return st;
     if (!is_absent(seconds)) o.seconds = seconds.u.num;
+    const char *precision = value_text(action_arg(a, 4));
+    if (precision && !precision_find(precision, &o.precision))
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "structure_search: precision is \"low\", \"normal\" or \"high\"");
     if (what.tag != V_BOX) {
         if (is_absent(parameters)) parameters = infer_name(x, "default");
         st = search_program(x, what, parameters, &o, out);
@@ -348,6 +352,7 @@ static enum gpm_status op_search(struct infer_state *x, const struct action *a, 
                 "structure_search(\"grammar\", \"parameters\")");
         m->d.opt.draws = o.draws;
         m->d.opt.seconds = o.seconds;
+        m->d.opt.precision = o.precision;
         st = search_series(x, m);
         *out = value_ref(what);
     }
@@ -439,13 +444,15 @@ const struct infer_op infer_discover_rows[] = {
      "discover",
      NULL, OP_PLAIN, .run = op_structure_model, .touches = SP_READS},
     {"structure_search",
-     "(model: grammar, parameters?: any, draws?: count, seconds?: nonneg) -> action",
+     "(model: grammar, parameters?: any, draws?: count, seconds?: nonneg, precision?: name) "
+     "-> action",
      "best-first search over structures, parameters integrated out of each by Laplace's method and "
      "importance sampling (draws per structure near the top). model: what structure_model gives; "
      "or the scope of the current model whose discrete choices make the structure, and then "
      "`parameters` is the scope of its continuous ones (default: all there are). Gives the "
      "posterior over structures, as structure_model does; the state of the current model becomes "
-     "a draw from it. seconds: when to stop at the latest",
+     "a draw from it. seconds: when to stop at the latest; precision (\"low\", \"high\"): as the "
+     "option of gpmem discover",
      NULL, OP_MOVES, .run = op_search},
     {"structure_chains", "(model: structures, steps?: count) -> action",
      "four exact chains of so many steps over structures and parameters beside the search: whether "

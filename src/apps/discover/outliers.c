@@ -334,19 +334,16 @@ static int by_place(const void *a, const void *b) {
     return (p->at > q->at) - (p->at < q->at);
 }
 
-enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back,
-                               double *even) {
+enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p, bool *back) {
     struct prediction pred = {0};
     size_t kept = 0;
     double far;
     *back = false;
-    *even = INFINITY;
     enum gpm_status st = predict_suspects(o, p, &pred);
     bool none = st == GPM_E_NOT_PD;
     if (none) st = GPM_OK;
     for (size_t i = 0; i < o->n && !st; i++) {
         double odds = none ? -INFINITY : odds_of(&o->at[i], &pred, i, &far);
-        *even = fmin(*even, fabs(odds));
         if (!(odds > 0)) {
             if (o->n_freed < OUTLIERS_MAX) o->freed[o->n_freed++] = o->at[i].at;
             continue;

@@ -30,12 +30,10 @@ struct outliers {
 void outliers_suspect(struct outliers *o, const struct series *s, size_t lag);
 /* Keeps those that the posterior of the other values finds out of line, with what was expected;
  * *back: values that belong to the series after all, as those do at the edge of a stretch, which
- * are left out of a first search alone: it finds changes the better without them. *even: how near
- * to even the log odds of any of them are. Where the others predict nothing all of them belong to
- * it.
- */
+ * are left out of a first search alone: it finds changes the better without them. Where the others
+ * predict nothing all of them belong to it. */
 GPM_MUST_USE enum gpm_status outliers_judge(struct outliers *o, const struct posterior *p,
-                                            bool *back, double *even);
+                                            bool *back);
 /* A second look, by what the search found rather than by neighbours, which a season leaves a noisy
  * guess: adds values that the best structure finds as far out, given all others; whether there are
  * any. Of long series, none: a matrix of all values would be needed. */

@@ -72,6 +72,7 @@ void discovery_program(const struct discovery *d, struct buf *out) {
     buf_puts(out, ");\n");
     buf_printf(out, "infer structure_search(model, draws=%zu", s->opt.draws);
     if (d->opt.seconds > 0) buf_printf(out, ", seconds=%g", d->opt.seconds);
+    if (d->opt.precision) buf_printf(out, ", precision=\"%s\"", precision_names[d->opt.precision]);
     buf_printf(out, ");   // %zu structures, %ld likelihoods\n", s->n, s->evals);
     buf_puts(out, "infer structure_chains(model");
     if (d->opt.steps) buf_printf(out, ", steps=%zu", d->opt.steps);

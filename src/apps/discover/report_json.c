@@ -54,7 +54,8 @@ static void diagnostics(const struct discovery *d, struct buf *out) {
          FIELD("distance_chains_evidences", p->tv_evidence), FIELD("rhat_log_density", p->rhat),
          FIELD("ess_components", p->ess), FIELD("unexplored", p->unexplored),
          FIELD("structures_visited", d->search.n), FIELD("likelihoods", d->search.evals),
-         FIELD("search_cut", d->search.cut), FIELD("verdict", p->verdict));
+         FIELD("precision", precision_names[d->opt.precision]), FIELD("search_cut", d->search.cut),
+         FIELD("verdict", p->verdict));
     buf_printf(out, "},\n  \"settled\": %s,\n  \"seed\": %llu,\n  \"version\": \"%s\",\n",
                p->settled ? "true" : "false", (unsigned long long)d->opt.seed, version_text());
 }

@@ -253,7 +253,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     buf_puts(out, ",\n ");
     JSON(out, FIELD("factors", g->factors), FIELD("asked", d->opt.factors),
          FIELD("change", g->change), FIELD("logs", g->logs),
-         FIELD("window", search_window(&d->search)), FIELD("draws", o->draws),
+         FIELD("precision", precision_names[d->opt.precision]), FIELD("draws", o->draws),
          FIELD("horizon", d->opt.horizon), FIELD("level", d->opt.level),
          FIELD("cut", d->search.cut), FIELD("evals", d->search.evals),
          FIELD("seconds", d->seconds));
@@ -729,7 +729,8 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
     if (!list) return GPM_E_FORMAT;
     size_t n = json_array_size(list);
     struct search *s = &d->search;
-    struct search_options o = {.seed = d->opt.seed, .draws = get_count(m, "draws", 1e6)};
+    struct search_options o = {
+        .seed = d->opt.seed, .draws = get_count(m, "draws", 1e6), .precision = d->opt.precision};
     struct grammar g;
     /* folders of before do not say what of the set was asked for */
     const char *set = json_object_get(m, "asked") ? "asked" : "factors";
@@ -811,6 +812,10 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     d->opt.level = get_number(m, "level", 0.95);
     if (!(d->opt.level > 0 && d->opt.level < 1)) d->opt.level = 0.95;
     d->seconds = get_number(m, "seconds", 0);
+    const char *precision = json_string_value(json_object_get(m, "precision"));
+    if (st == GPM_OK && precision && !precision_find(precision, &d->opt.precision))
+        st = buf_fail(err, GPM_E_FORMAT, "'%s' has precision '%s'; this version has no such one",
+                      dir, precision);
     load_choices(d, m);
     load_contests(d, m);
     load_shared(d, m);

@@ -25,24 +25,8 @@
 #define LENT_ERROR   0.7
 #define GROUP_WINDOW 60.0 /* nats below the top at which a whole group is given up */
 
-/* How thorough a search is; the second is the brief one. */
-static const struct effort {
-    double window, prune; /* nats below the top: what is expanded, what is given up early */
-    int idle;             /* so many idle expansions one after the other end the search */
-    int suggested;        /* times that changes are looked for */
-    size_t draws, most;   /* at most; 0: as the space has it */
-} efforts[] = {{3, 7, 3, 4, 0, 0}, {0.5, 4, 1, 2, 40, 48}};
-
-static const struct effort *effort(const struct search *s) {
-    return &efforts[s->opt.brief];
-}
-
-double search_window(const struct search *s) {
-    return effort(s)->window;
-}
-
 double search_floor(const struct search *s) {
-    return s->top - effort(s)->prune;
+    return s->top - s->how.prune;
 }
 
 /* Of the time allowed the search for structures takes this share, draws and chains the rest; once
@@ -56,10 +40,16 @@ int search_threads(int wanted) {
     return wanted > 0 ? wanted : cores > 8 ? 8 : cores;
 }
 
+static size_t scaled(size_t n, double times, double most) {
+    return (size_t)fmin(times * (double)n, most);
+}
+
 void search_init(struct search *s, struct space *space, const struct search_options *o) {
+    const struct precision *how = &s->how;
     memset(s, 0, sizeof *s);
     s->space = space;
     s->opt = *o;
+    s->how = precision_of(o->precision);
     s->top = -INFINITY;
     s->grown = INFINITY;
     space->haste = (struct haste){o->finish, INFINITY};
@@ -67,8 +57,10 @@ void search_init(struct search *s, struct space *space, const struct search_opti
     s->opt.threads = search_threads(o->threads);
     if (space->max_threads && s->opt.threads > space->max_threads)
         s->opt.threads = space->max_threads;
-    if (!o->draws) s->opt.draws = o->brief ? efforts[1].draws : space->draws;
-    if (o->brief && space->most > efforts[1].most) space->most = efforts[1].most;
+    space->draws = scaled(space->draws, how->times, how->draws);
+    space->steps = scaled(space->steps, how->times, INFINITY);
+    space->most = scaled(space->most, how->times, how->most);
+    if (!o->draws) s->opt.draws = space->draws;
 }
 
 bool search_late(const struct search *s) {
@@ -271,7 +263,7 @@ static void prepare(const struct batch *b) {
 
 /* How far below the top a group may be to be looked into. */
 static double group_window(const struct search *s, int g) {
-    return g < s->space->seeded ? GROUP_WINDOW : effort(s)->window;
+    return g < s->space->seeded ? GROUP_WINDOW : s->how.window;
 }
 
 /* A group that is far behind gets no seeds any more. */
@@ -439,9 +431,9 @@ static bool at_limit(const struct search *s) {
 
 static void grow(struct search *s, bool climb) {
     struct evidence *e;
-    for (int idle = 0; !ended(s) && idle < effort(s)->idle;) {
+    for (int idle = 0; !ended(s) && idle < s->how.idle;) {
         size_t before = s->n;
-        if (!(e = best_unexpanded(s, climb, effort(s)->window, false))) break;
+        if (!(e = best_unexpanded(s, climb, s->how.window, false))) break;
         if (at_limit(s)) {
             s->cut = true;
             return;
@@ -472,14 +464,12 @@ double search_unexplored(const struct search *s) {
 /* Many structures that count little each have been left, and lead to others: the best of them are
  * expanded until little is to be expected of the rest. They leave room for what counts more. */
 #define WIDE_WINDOW 5.0
-#define WIDE_TIMES  64
 #define WIDE_SHARE  0.8 /* of the structures at most */
-#define LEFT        0.08
 
 static void widen(struct search *s) {
     struct evidence *e;
-    for (int k = 0; k < WIDE_TIMES && !s->opt.brief && !s->cut && !ended(s); k++) {
-        if (search_unexplored(s) < LEFT || at_limit(s)) break;
+    for (int k = 0; k < s->how.widen && !s->cut && !ended(s); k++) {
+        if (search_unexplored(s) < s->how.left || at_limit(s)) break;
         if ((double)s->n > WIDE_SHARE * (double)s->space->most) break;
         if (!(e = best_unexpanded(s, false, WIDE_WINDOW, true))) break;
         expand(s, e, false);
@@ -544,7 +534,7 @@ static bool try_suggestions_in(struct search *s, int group) {
         run_batch(&b);
     }
     bool worth = false;
-    double window = effort(s)->window;
+    double window = s->how.window;
     for (size_t i = before; i < s->n; i++) {
         if (!evidence_fitted(s->at[i])) continue;
         double total = evidence_total(s->at[i]);
@@ -560,33 +550,17 @@ static bool try_suggestions(struct search *s) {
     return worth;
 }
 
-/* Until nothing is left that a relative's optimum would make better. */
-static void tell(struct search *s) {
-    enum { TIMES = 4 };
-    for (int k = 0; k < TIMES && !s->opt.brief && !s->cut && !ended(s) && search_tell(s); k++)
-        grow(s, false);
-}
-
-/* Does the best of what was found answer what the search was for? */
-static bool enough(struct search *s) {
-    if (!s->opt.enough || s->cut || ended(s)) return false;
-    sample_near_top(s, 2.0, few_draws(s));
-    return s->opt.enough(s->opt.enough_ctx, s);
-}
-
 /* Other groups, changes, then draws: those may lift a structure into the window. */
 static void explore(struct search *s) {
     try_groups(s);
     grow(s, false);
-    for (int k = 0; k < effort(s)->suggested && s->space->ops->suggestions && !s->cut && !ended(s);
+    for (int k = 0; k < s->how.suggested && s->space->ops->suggestions && !s->cut && !ended(s);
          k++) {
         if (!try_suggestions(s)) break;
         try_groups(s);
         grow(s, false);
     }
-    if (enough(s)) return;
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
-        tell(s);
         if (!pass) search_lend(s, NULL);
         sample_near_top(s, SAMPLE_WINDOW, few_draws(s));
         grow(s, false);
@@ -678,7 +652,6 @@ void search_go_back(struct search *s, struct search_mark *m) {
         e->expanded = was->expanded;
         e->round = was->round;
         e->found_in = was->found_in;
-        e->told = was->told;
     }
     pack_release(&p);
     for (size_t i = m->was.n; i < s->n; i++) {

@@ -7,6 +7,7 @@
 #ifndef DISCOVER_SEARCH_H
 #define DISCOVER_SEARCH_H
 #include "base/buf.h"
+#include "apps/discover/precision.h"
 #include "apps/discover/space.h"
 
 /* Nats below the top: what was lent (evidence_lend) and is nearer is fitted. */
@@ -20,16 +21,13 @@ struct search_options {
     const volatile sig_atomic_t *stop;   /* ends it with GPM_E_INTERRUPT (base/stop.h) */
     const volatile sig_atomic_t *finish; /* its time is over */
     struct journal *journal;             /* NULL: it is not kept; else borrowed (journal.h) */
-    bool brief; /* for collections: the surroundings of the best alone, few draws */
-    /* Asked once structures and changes have been looked for and the best ones have a few draws: is
-     * that all the search was for? NULL: it is not. */
-    bool (*enough)(void *ctx, struct search *s);
-    void *enough_ctx;
+    enum precision_choice precision;
 };
 
 struct search {
     struct space *space; /* owned */
     struct search_options opt;
+    struct precision how;
     struct evidence **at; /* owned */
     size_t n, cap;
     size_t pinned;        /* of them the first, which a mark knows: none is forgotten */
@@ -43,8 +41,6 @@ struct search {
     unsigned long shortages; /* of memory, when the search began: one more ends it */
     double seconds;
 };
-/* Nats below the top within which structures are expanded. */
-double search_window(const struct search *s);
 /* The total log evidence below which a structure is given up early. */
 double search_floor(const struct search *s);
 /* Past its deadline: what is still to be done is done in short. */
@@ -77,9 +73,6 @@ void search_release_mark(struct search *s, struct search_mark *m);
 void search_limit(struct search *s, double start);
 /* Goes on around what is known, until little is found or the time is over. */
 GPM_MUST_USE enum gpm_status search_extend(struct search *s);
-/* Known structures are tried at the optima of relatives that have become better than they were when
- * these were fitted. Has any of them a better optimum now? */
-bool search_tell(struct search *s);
 /* Neighbours of the parent (NULL: of all near the top) that were given up early and may be near the
  * top are looked at in the shape of a relative. */
 void search_lend(struct search *s, const struct evidence *parent);

@@ -8,7 +8,10 @@
  * importance draws say how near. They are few, but the mean of the weights is right whatever their
  * number, and errors of many structures cancel: what matters is the probability of them all.
  */
-#include "apps/discover/search_relatives.h"
+#include "apps/discover/journal.h"
+#include "apps/discover/search.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include <math.h>
 
 #define REACH 6.0 /* nats below the top: what relatives have, and what may count */
@@ -16,14 +19,33 @@
 #define MORE  40  /* of those so many nats below the top */
 #define CLOSE 3.0
 
-static double lend_rank(const struct search *s, const struct evidence *e,
-                        const struct evidence *from) {
-    (void)s;
-    return e->rough ? evidence_total(from) : -INFINITY;
+/* What was given up, and the best of its fitted relatives. */
+struct lending {
+    struct search *s;
+    VEC(struct pair {
+        struct evidence *e;
+        const struct evidence *from;
+    })
+    pair;
+    struct map at;               /* structure -> number of its pair + 1 */
+    const struct evidence *from; /* whose neighbours are collected */
+};
+
+static void collect_neighbour(void *ctx, size_t id) {
+    struct lending *t = ctx;
+    struct evidence *e = id < t->s->n_of ? t->s->of[id] : NULL;
+    if (!e || e->group != t->from->group || !e->prop.n || !e->rough) return;
+    size_t at = (size_t)(uintptr_t)map_get(&t->at, id);
+    if (!at) {
+        vec_push(&t->pair, ((struct pair){e, t->from}));
+        map_put(&t->at, id, (void *)(uintptr_t)t->pair.n);
+    } else if (evidence_total(t->from) > evidence_total(t->pair.at[at - 1].from)) {
+        t->pair.at[at - 1].from = t->from;
+    }
 }
 
 static void lend_job(void *ctx, size_t job, int thread) {
-    struct relatives *t = ctx;
+    struct lending *t = ctx;
     struct space *s = t->s->space;
     struct evidence *e = t->pair.at[job].e;
     const struct evidence *from = t->pair.at[job].from;
@@ -39,14 +61,31 @@ static void lend_job(void *ctx, size_t job, int thread) {
     if (evidence_total(e) > t->s->top - SEARCH_LENT) space_refit(s, e, thread);
 }
 
+/* ---- in a journal ---- */
+static uint64_t lend_key(void *ctx, size_t job) {
+    return ((struct lending *)ctx)->pair.at[job].e->hash;
+}
+
+static void lend_pack(struct pack *p, void *ctx, size_t job) {
+    evidence_pack(p, ((struct lending *)ctx)->pair.at[job].e);
+}
+
+static bool lend_late(const void *ctx) {
+    return search_hurried(((const struct lending *)ctx)->s);
+}
+
+static const struct journal_step lend_step = {"lend", lend_job, lend_key, lend_pack, lend_late};
+
 void search_lend(struct search *s, const struct evidence *parent) {
-    struct relatives t = {.s = s, .rank = lend_rank};
-    if (!s->space->ops->related || s->opt.brief || s->cut || search_late(s)) return;
+    struct lending t = {.s = s};
+    if (!s->space->ops->related || !s->how.lend || s->cut || search_late(s)) return;
     for (size_t i = 0; i < (parent ? 1 : s->n); i++) {
-        const struct evidence *from = parent ? parent : s->at[i];
-        if (evidence_fitted(from) && evidence_total(from) > s->top - REACH)
-            relatives_collect(&t, from);
+        t.from = parent ? parent : s->at[i];
+        if (evidence_fitted(t.from) && evidence_total(t.from) > s->top - REACH)
+            s->space->ops->neighbours(s->space, t.from, collect_neighbour, &t);
     }
-    relatives_run(&t, "lend", lend_job);
-    relatives_release(&t);
+    journal_step(s->opt.journal, s->opt.threads, t.pair.n, &lend_step, &t);
+    search_find_top(s);
+    map_release(&t.at);
+    vec_release(&t.pair);
 }

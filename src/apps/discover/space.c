@@ -21,14 +21,14 @@ void evidence_free(struct evidence *e) {
 struct evidence *evidence_make(double log_prior) {
     struct evidence *e = NEW(struct evidence);
     e->log_prior = log_prior;
-    e->laplace = e->logz = e->map = e->told = -INFINITY;
+    e->laplace = e->logz = e->map = -INFINITY;
     e->se = INFINITY;
     return e;
 }
 
 /* ---- in a journal ---- */
 /* A new field must be written, or set by the reader. */
-PACK_SIZE(struct evidence, 536, "see computed_pack");
+PACK_SIZE(struct evidence, 528, "see computed_pack");
 
 /* Only the ranked starts; the others are no longer used. */
 static void starts_pack(struct pack *p, int d, struct fit_starts **open) {

@@ -43,7 +43,6 @@ struct evidence {
     bool expanded;           /* all of them were */
     int round;               /* of the search in which that was; 0: it was not */
     int found_in;            /* the round that led to it; 0: it was suggested */
-    double told; /* log density at the mode that its neighbours were last tried at; -inf: none */
     long evals;
 };
 /* Looked at to the end, not given up on the way. */

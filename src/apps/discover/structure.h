@@ -92,7 +92,7 @@ struct grammar {
 void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs);
 /* The set for collections: kernels whose likelihood the filters of gp compute in time that grows as
  * the number of values, in any sum and on any side of a change. */
-void grammar_brief(struct grammar *g);
+void grammar_cheap(struct grammar *g);
 /* Recurring patterns may have one of so many periods of the calendar, steps one of so many dates.
  */
 void grammar_calendar(struct grammar *g, int seasons, size_t places);

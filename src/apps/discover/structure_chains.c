@@ -20,11 +20,8 @@
 #define AGREE_CHAINS    0.12
 #define AGREE_EVIDENCES 0.06
 #define LEADING         0.05 /* structures of at least this probability are compared, too */
-#define LONGEST         16   /* times the first length: what chains that disagree may grow to */
 #define GAP             15
 #define LATE_STEPS      10 /* of chains that begin past the deadline: too few to settle */
-#define MORE_ROUNDS     2 /* times that the draws of evidences are doubled where chains contradict */
-#define MEND_ROUNDS     6 /* times that proposals are mended where chains found a gap in them */
 
 struct state {
     size_t k;
@@ -329,7 +326,7 @@ static bool apart(const struct posterior *p) {
 static bool worth_more(const struct run *r, size_t first) {
     const struct posterior *p = r->p;
     return apart(p) && !p->search->cut && !search_late(p->search) &&
-           2 * r->steps <= LONGEST * first &&
+           2 * (double)r->steps <= p->search->how.longest * (double)first &&
            (double)CHAINS * 2 * (double)r->steps < (double)p->search->evals;
 }
 
@@ -417,7 +414,7 @@ static void mend_proposals(struct run *r) {
  * need more draws. */
 static bool doubtful(const struct posterior *p) {
     const struct search *s = p->search;
-    return apart(p) && !s->opt.brief && !s->cut && !search_late(s);
+    return apart(p) && !s->cut && !search_late(s);
 }
 
 static void sample_more(struct posterior *p) {
@@ -432,14 +429,14 @@ void posterior_chains(struct posterior *p, size_t steps) {
     struct search *s = p->search;
     struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .warm = s->space->steps / 10 + 5};
     if (!steps && search_late(s)) steps = LATE_STEPS;
-    size_t room = steps ? steps : LONGEST * s->space->steps;
+    size_t room = steps ? steps : (size_t)s->how.longest * s->space->steps;
     for (size_t c = 0; c < CHAINS; c++) r.path[c] = NEW_ARRAY(struct chain_state, room);
     run_chains(&r, steps, true);
-    for (int k = 0; k < MEND_ROUNDS && !steps && apart(p) && any_gap(&r); k++) {
+    for (int k = 0; k < s->how.mends && !steps && apart(p) && any_gap(&r); k++) {
         mend_proposals(&r);
-        run_chains(&r, steps, k + 1 < MEND_ROUNDS);
+        run_chains(&r, steps, k + 1 < s->how.mends);
     }
-    for (int k = 0; k < MORE_ROUNDS && !steps && doubtful(p); k++) {
+    for (int k = 0; k < s->how.more && !steps && doubtful(p); k++) {
         sample_more(p);
         run_chains(&r, steps, false);
     }

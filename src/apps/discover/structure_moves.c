@@ -62,7 +62,7 @@ void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     grammar_calendar(g, 0, 1);
 }
 
-void grammar_brief(struct grammar *g) {
+void grammar_cheap(struct grammar *g) {
     static const char *const names[] = {"MAT52", "MAT12", "WIENER", "IOU"};
     g->factors = g->products = (uint16_t)(LIN | PER | WN);
     for (size_t i = 0; i < COUNT_OF(names); i++)

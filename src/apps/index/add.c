@@ -260,7 +260,7 @@ enum gpm_status index_discover(struct discovery *d, struct series *s, const stru
     how.series = o->series;
     how.seed = o->seed;
     how.threads = 1;
-    how.brief = !o->thorough;
+    how.precision = o->thorough ? PRECISION_NORMAL : PRECISION_LOW;
     how.stop = o->stop;
     how.shared = o->priors;
     how.logs = wide_range(s) || o->thorough ? LOG_AUTO : LOG_NEVER;

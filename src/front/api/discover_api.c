@@ -106,6 +106,7 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
                                       .threads = (int)o->threads,
                                       .change = o->changepoints,
                                       .logs = (enum log_choice)o->log,
+                                      .precision = (enum precision_choice)o->precision,
                                       .holdout = o->holdout,
                                       .backtest = o->backtest,
                                       .horizon = o->horizon,
@@ -126,6 +127,8 @@ static enum gpm_status take_options(const struct kept_search *k, struct discover
         return buf_fail(err, GPM_E_ARG, "there is no such choice of logarithms, or of decimals");
     if ((unsigned)o->take >= TAKES)
         return buf_fail(err, GPM_E_ARG, "there is nothing like that to take");
+    if ((unsigned)o->precision >= PRECISIONS)
+        return buf_fail(err, GPM_E_ARG, "there is no such precision");
     if (o->paper)
         return buf_fail(err, GPM_E_ARG,
                         "the paper's grammar is a program: gpmem run examples/paper.vnts --data "

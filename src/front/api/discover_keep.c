@@ -41,6 +41,8 @@ static void pack_options(struct pack *p, struct gpm_discover_options *o) {
     pack_bool(p, &o->per_day);
     pack_name(p, &o->holidays);
     o->take = (enum gpm_discover_take)pack_choice(p, o->take, GPM_TAKE_MAX + 1);
+    o->precision =
+        (enum gpm_discover_precision)pack_choice(p, o->precision, GPM_PRECISION_HIGH + 1);
 }
 
 static void free_options(const struct gpm_discover_options *o) {
