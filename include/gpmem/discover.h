@@ -29,7 +29,7 @@ enum gpm_discover_take {
     GPM_TAKE_MAX
 };
 enum gpm_discover_log { GPM_LOG_AUTO, GPM_LOG_NEVER, GPM_LOG_ALWAYS };
-/* How thorough a search is. Low: a tenth of the work, kernels whose likelihood costs little, errors
+/* How thorough a search is. Low: a fifth of the work, kernels whose likelihood costs little, errors
  * that are larger; high: twice the draws, longer chains, and more structures that count little. */
 enum gpm_discover_precision { GPM_PRECISION_NORMAL, GPM_PRECISION_LOW, GPM_PRECISION_HIGH };
 

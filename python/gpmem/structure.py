@@ -330,7 +330,7 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     take          what is made of the rows of a step, or of one time: "mean", "total" (of sales), "count" (of events),
                   "median", "last", "min", "max"
     max_seconds   stop after this time (0: no limit)
-    precision     of the probabilities: "low" takes a tenth of the work, "high" several times as much
+    precision     of the probabilities: "low" takes a fifth of the work, "high" takes more than "normal"
     time, column  of a file or a DataFrame: its columns of times and values
     date_format   of a file: how times are written ("%d/%m/%Y", "unix-ms", "number"; None: found)
     decimal       of a file: "point", "comma" or "auto"

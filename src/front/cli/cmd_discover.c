@@ -250,7 +250,7 @@ static const struct option_row rows[] = {
      "forecast steps in reports (default: a tenth of the data)", &args.o.horizon},
     {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)", &args.o.level},
     {"precision", 0, OPTION_CHOICE, "normal|low|high",
-     "of the probabilities: low takes a tenth of the work, high several times as much",
+     "of the probabilities: low takes a fifth of the work, high takes more than normal",
      &args.o.precision},
     {"json", 0, OPTION_TEXT, "FILE", "write the result as JSON ('-': standard output)",
      &args.file[JSON]},
