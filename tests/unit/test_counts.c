@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Few counts: the distribution of a count to come against sums of its formula; the density of a
- * structure's parameters against central differences and against an integral over the rate; the
- * posterior by normal values in the counts' place against the mode.
+ * Few counts: the density of a structure's parameters against central differences and against an
+ * integral over the rate; the posterior by normal values in the counts' place against the mode.
  */
-#include "apps/discover/counts.h"
 #include "apps/discover/smodel.h"
 #include "gp/way/gp_laplace.h"
 #include "numeric/special/special.h"
@@ -12,52 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-static double by_hand(struct count_rate r, double k) {
-    double q = r.rate / (r.rate + r.size);
-    return exp(lgamma(k + r.size) - lgamma(r.size) - lgamma(k + 1) + k * log(q) +
-               r.size * log1p(-q));
-}
-
-/* Rates in the table and beyond it, sizes from wild to Poisson. */
-static void test_distribution(void **state) {
-    const struct count_rate rates[] = {{0.02, 3, 1},  {0.7, 0.4, 2}, {3, 1e9, 1},
-                                       {90, 12, 0.5}, {700, 50, 1},  {2000, 1e9, 0.25}};
-    struct count_mixture c = {0};
-    double mean = 0, total = 0, sum = 0, q[] = {0.025, 0.5, 0.9, 0.975}, want[4] = {-1, -1, -1, -1};
-    counts_clear(&c);
-    for (size_t i = 0; i < COUNT_OF(rates); i++) {
-        counts_add(&c, rates[i]);
-        mean += rates[i].weight * rates[i].rate;
-        total += rates[i].weight;
-    }
-    for (int k = 0; k < 4000; k++) {
-        double p = 0;
-        for (size_t i = 0; i < COUNT_OF(rates); i++) {
-            struct count_rate r = rates[i];
-            double of =
-                r.size < 1e8 ? by_hand(r, k) : exp(k * log(r.rate) - r.rate - lgamma(k + 1));
-            p += r.weight * of / total;
-        }
-        sum += p;
-        assert_close(exp(counts_log_probability(&c, k)), p, 1e-9);
-        for (int j = 0; j < 4; j++)
-            if (want[j] < 0 && sum >= q[j] + 1e-9) want[j] = k;
-    }
-    assert_close(sum, 1, 1e-6);
-    for (int j = 0; j < 4; j++) assert_close(counts_quantile(&c, q[j]), want[j], 0);
-    assert_close(counts_mean(&c), mean / total, 1e-9);
-    assert_true(isinf(counts_log_probability(&c, 2.5)) && isinf(counts_log_probability(&c, -1)));
-    counts_clear(&c);
-    counts_add(&c, (struct count_rate){INFINITY, 3, 1}); /* a rate beyond all numbers */
-    assert_true(isinf(counts_quantile(&c, 0.5)));
-    for (int poisson = 0; poisson < 2; poisson++) { /* a rate below all numbers: no count but 0 */
-        counts_clear(&c);
-        counts_add(&c, (struct count_rate){0, poisson ? 1e9 : 3, 1});
-        assert_close(counts_log_probability(&c, 0), 0, 1e-12);
-        assert_true(counts_log_probability(&c, 1) < -200);
-        assert_close(counts_quantile(&c, 0.975), 0, 0);
-    }
-    counts_release(&c);
+static double by_hand(double rate, double size, double k) {
+    double q = rate / (rate + size);
+    return exp(lgamma(k + size) - lgamma(size) - lgamma(k + 1) + k * log(q) + size * log1p(-q));
 }
 
 enum { N = 40 };
@@ -70,7 +25,7 @@ static void few(struct smodel_data *d) {
     assert_int_equal(smodel_data_init(d, N, x, y, -INFINITY, INFINITY), GPM_OK);
     assert_true(smodel_few_counts(d));
     smodel_data_rates(d);
-    assert_int_equal(d->scale, SCALE_RATE);
+    assert_int_equal(smodel_scale(d), LINK_RATE);
     for (int i = 0; i < N; i++) assert_close(d->values[i], y[i], 0);
 }
 
@@ -130,8 +85,8 @@ static void test_evidence(void **state) {
     assert_close(size, 1 / pow(exp(z[0]) * d.sd[0] / d.mean[0], 2), 1e-9);
     for (double u = -4; u < 4; u += step) { /* the constant of the structure is N(0, 1) */
         double l = -0.5 * u * u - 0.5 * log(2 * M_PI);
-        struct count_rate r = {exp(d.mean[1] + d.sd[1] * u), size, 1};
-        for (int i = 0; i < N; i++) l += log(by_hand(r, d.values[i]));
+        double rate = exp(d.mean[1] + d.sd[1] * u);
+        for (int i = 0; i < N; i++) l += log(by_hand(rate, size, d.values[i]));
         sum += exp(l + 80) * step;
     }
     struct smodel_work *w = smodel_work_new(&d);
@@ -237,9 +192,8 @@ static void test_many_exact(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_distribution), cmocka_unit_test(test_gradient),
-        cmocka_unit_test(test_evidence),     cmocka_unit_test(test_in_their_place),
-        cmocka_unit_test(test_two_ways),     cmocka_unit_test(test_far_out),
-        cmocka_unit_test(test_many_exact)};
+        cmocka_unit_test(test_gradient),       cmocka_unit_test(test_evidence),
+        cmocka_unit_test(test_in_their_place), cmocka_unit_test(test_two_ways),
+        cmocka_unit_test(test_far_out),        cmocka_unit_test(test_many_exact)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,31 +177,6 @@ static void no_draw_is_of_a_lost_place(void **state) {
     mem_free(draws);
 }
 
-static void quantiles_of_mixtures(void **state) {
-    const double mean[] = {0, 5, -2}, sd[] = {1, 0.1, 3}, w[] = {0.5, 0.3, 0.2};
-    for (int k = 0; k < 3; k++) {
-        struct rnormals m = {3, w, mean, sd, 1, 0.1 * k};
-        double sum = 0, first = 0, second = 0, step = 0.01;
-        for (double p = 0.005; p < 1; p += 0.01) {
-            double x = rmix_quantile(&m, p), cdf = 0;
-            for (int i = 0; i < 3; i++) {
-                double t = (x - mean[i]) / sd[i];
-                cdf += w[i] * ((1 - m.wild) * norm_cdf(t) + m.wild * norm_cdf(t / 10));
-            }
-            assert_close(cdf, p, 1e-8);
-        }
-        for (double y = -200; y < 200; y += step) {
-            double density = exp(rmix_log_normal(&m, y)) * step;
-            sum += density, first += y * density, second += y * y * density;
-        }
-        assert_close(sum, 1, 1e-4); /* but for slips of any size */
-        assert_close(first, rmix_mean(&m), 0.01);
-        assert_close(sqrt(second - first * first), rmix_sd(&m), 0.02);
-    }
-    struct rnormals one = {1, NULL, mean, sd, 1, 0};
-    assert_close(rmix_quantile(&one, 0.975), 1.959963984540054, 1e-9);
-}
-
 /* Solves the n x n system a x = b by elimination, for a positive definite a. */
 static void solve(size_t n, double *a, double *b) {
     for (size_t k = 0; k < n; k++)
@@ -578,7 +553,6 @@ int main(void) {
         cmocka_unit_test(chains_go_on),
         cmocka_unit_test(chains_go_where_the_evidence_is),
         cmocka_unit_test(no_draw_is_of_a_lost_place),
-        cmocka_unit_test(quantiles_of_mixtures),
         cmocka_unit_test(optimum_of_many_rows),
         cmocka_unit_test(optimum_without_noise),
         cmocka_unit_test(predictions_are_the_formulas),

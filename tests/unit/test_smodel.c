@@ -403,22 +403,22 @@ static void check_root(size_t n, const double *x, const double *y, bool counts, 
     double sum = 0;
     struct smodel_data d, part;
     assert_int_equal(smodel_data_init(&d, n, x, y, -INFINITY, INFINITY), GPM_OK);
-    assert_true(d.scale == SCALE_ROOT && d.counts == counts && d.y[TRANSFORM_LOG]);
-    assert_close(d.offset, offset, 1e-15);
-    assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "root");
+    assert_true(smodel_scale(&d) == LINK_ROOT && d.counts == counts && d.y[TRANSFORM_LOG]);
+    assert_close(d.link[TRANSFORM_LOG].offset, offset, 1e-15);
+    assert_string_equal(link_name(smodel_scale(&d)), "root");
     for (size_t i = 0; i < n; i++) {
-        double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-5;
+        double v = link_to(&d.link[TRANSFORM_LOG], y[i]), h = 1e-5;
         assert_close(v, d.mean[1] + d.sd[1] * d.y[1][i], 1e-12);
-        assert_close(smodel_back(&d, TRANSFORM_LOG, v), y[i], 1e-12);
-        double slope = (smodel_forward(&d, TRANSFORM_LOG, y[i] + h) - v) / h;
-        assert_close(smodel_log_stretch(&d, TRANSFORM_LOG, y[i]), log(slope), 1e-4);
-        sum += smodel_log_stretch(&d, TRANSFORM_LOG, y[i]);
+        assert_close(link_back(&d.link[TRANSFORM_LOG], v), y[i], 1e-12);
+        double slope = (link_to(&d.link[TRANSFORM_LOG], y[i] + h) - v) / h;
+        assert_close(link_stretch(&d.link[TRANSFORM_LOG], y[i]), log(slope), 1e-4);
+        sum += link_stretch(&d.link[TRANSFORM_LOG], y[i]);
     }
     assert_close(d.log_measure[1], sum - (double)n * log(d.sd[1]), 1e-9);
-    assert_true(isinf(smodel_forward(&d, TRANSFORM_LOG, -1)));
-    assert_close(smodel_back(&d, TRANSFORM_LOG, -2), 0, 0); /* nothing below none */
+    assert_true(isinf(link_to(&d.link[TRANSFORM_LOG], -1)));
+    assert_close(link_back(&d.link[TRANSFORM_LOG], -2), 0, 0); /* nothing below none */
     assert_int_equal(smodel_data_subset(&d, n - 3, &part), GPM_OK);
-    assert_close(part.offset, offset, 1e-15);
+    assert_close(part.link[TRANSFORM_LOG].offset, offset, 1e-15);
     smodel_data_release(&part);
     smodel_data_release(&d);
 }
@@ -433,8 +433,8 @@ static void test_root(void **state) {
     check_root(N, x, y, false, 1.25);
     for (int i = 0; i < N; i++) y[i] += 1; /* no zeros: logarithms */
     assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
-    assert_true(d.scale == SCALE_LOG && d.y[TRANSFORM_LOG]);
-    assert_close(smodel_forward(&d, TRANSFORM_LOG, 7), log(7), 0);
+    assert_true(smodel_scale(&d) == LINK_LOG && d.y[TRANSFORM_LOG]);
+    assert_close(link_to(&d.link[TRANSFORM_LOG], 7), log(7), 0);
     smodel_data_release(&d);
 }
 
@@ -446,15 +446,15 @@ static void test_rounded_zero(void **state) {
     for (int i = 0; i < N; i++) x[i] = i;
     assert_true(y[2] > 0);
     assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
-    assert_int_equal(d.scale, SCALE_ROOT);
-    assert_close(d.offset, 0.05, 1e-12);
+    assert_int_equal(smodel_scale(&d), LINK_ROOT);
+    assert_close(d.link[TRANSFORM_LOG].offset, 0.05, 1e-12);
     smodel_data_release(&d);
     assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, 1), GPM_OK);
-    assert_int_equal(d.scale, SCALE_BELOW);
+    assert_int_equal(smodel_scale(&d), LINK_BELOW);
     smodel_data_release(&d);
     y[2] = 1e-9; /* small, and no zero */
     assert_int_equal(smodel_data_init(&d, N, x, y, -INFINITY, INFINITY), GPM_OK);
-    assert_true(d.scale == SCALE_LOG && d.y[TRANSFORM_LOG]);
+    assert_true(smodel_scale(&d) == LINK_LOG && d.y[TRANSFORM_LOG]);
     smodel_data_release(&d);
 }
 
@@ -465,23 +465,23 @@ static void test_odds(void **state) {
     struct smodel_data d, part;
     for (int i = 0; i < N; i++) x[i] = i;
     assert_int_equal(smodel_data_init(&d, N, x, y, 0, 100), GPM_OK);
-    assert_string_equal(smodel_transform_name(&d, TRANSFORM_LOG), "odds");
+    assert_string_equal(link_name(smodel_scale(&d)), "odds");
     for (int i = 0; i < N; i++) {
-        double v = smodel_forward(&d, TRANSFORM_LOG, y[i]), h = 1e-6;
-        double slope = (smodel_forward(&d, TRANSFORM_LOG, y[i] + h) - v) / h;
-        assert_close(smodel_back(&d, TRANSFORM_LOG, v), y[i], 1e-10);
-        assert_close(smodel_log_stretch(&d, TRANSFORM_LOG, y[i]), log(slope), 1e-4);
-        assert_close(smodel_slope_back(&d, TRANSFORM_LOG, v) * slope, 1, 1e-4);
+        double v = link_to(&d.link[TRANSFORM_LOG], y[i]), h = 1e-6;
+        double slope = (link_to(&d.link[TRANSFORM_LOG], y[i] + h) - v) / h;
+        assert_close(link_back(&d.link[TRANSFORM_LOG], v), y[i], 1e-10);
+        assert_close(link_stretch(&d.link[TRANSFORM_LOG], y[i]), log(slope), 1e-4);
+        assert_close(link_slope(&d.link[TRANSFORM_LOG], v) * slope, 1, 1e-4);
     }
-    assert_true(smodel_forward(&d, TRANSFORM_LOG, 100) == INFINITY);
-    assert_true(smodel_back(&d, TRANSFORM_LOG, 1000) <= 100);
+    assert_true(link_to(&d.link[TRANSFORM_LOG], 100) == INFINITY);
+    assert_true(link_back(&d.link[TRANSFORM_LOG], 1000) <= 100);
     assert_int_equal(smodel_data_subset(&d, 6, &part), GPM_OK);
-    assert_int_equal(part.scale, SCALE_ODDS);
+    assert_int_equal(smodel_scale(&part), LINK_ODDS);
     smodel_data_release(&part);
     smodel_data_release(&d);
     y[3] = 104; /* no share of a whole */
     assert_int_equal(smodel_data_init(&d, N, x, y, 0, 100), GPM_OK);
-    assert_int_equal(d.scale, SCALE_LOG);
+    assert_int_equal(smodel_scale(&d), LINK_LOG);
     smodel_data_release(&d);
 }
 
@@ -490,27 +490,27 @@ static void test_ends(void **state) {
     enum { N = 10 };
     static const struct {
         double low, high;
-        enum smodel_scale scale;
-    } kinds[] = {{5, INFINITY, SCALE_ABOVE},
-                 {-INFINITY, 30, SCALE_BELOW},
-                 {-2, 40, SCALE_ODDS},
-                 {0, INFINITY, SCALE_LOG},
-                 {5.5, 30, SCALE_LOG}};
+        enum link_kind scale;
+    } kinds[] = {{5, INFINITY, LINK_ABOVE},
+                 {-INFINITY, 30, LINK_BELOW},
+                 {-2, 40, LINK_ODDS},
+                 {0, INFINITY, LINK_LOG},
+                 {5.5, 30, LINK_LOG}};
     double x[N], y[N] = {5.5, 6, 9, 11.5, 13, 17, 16, 21, 26, 29};
     struct smodel_data d;
     for (int i = 0; i < N; i++) x[i] = i;
     for (size_t k = 0; k < COUNT_OF(kinds); k++) { /* the last: a value has reached its end */
         double low = kinds[k].low, high = kinds[k].high, h = 1e-6, jacobian = 0;
         assert_int_equal(smodel_data_init(&d, N, x, y, low, high), GPM_OK);
-        assert_int_equal(d.scale, kinds[k].scale);
+        assert_int_equal(smodel_scale(&d), kinds[k].scale);
         for (int i = 0; i < N; i++) {
-            double v = smodel_forward(&d, TRANSFORM_LOG, y[i]);
-            double slope = (smodel_forward(&d, TRANSFORM_LOG, y[i] + h) - v) / h;
-            assert_close(smodel_back(&d, TRANSFORM_LOG, v), y[i], 1e-10);
-            assert_close(smodel_log_stretch(&d, TRANSFORM_LOG, y[i]), log(slope), 1e-4);
-            if (d.scale != SCALE_LOG)
-                assert_close(smodel_slope_back(&d, TRANSFORM_LOG, v) * slope, 1, 1e-4);
-            jacobian += smodel_log_stretch(&d, TRANSFORM_LOG, y[i]);
+            double v = link_to(&d.link[TRANSFORM_LOG], y[i]);
+            double slope = (link_to(&d.link[TRANSFORM_LOG], y[i] + h) - v) / h;
+            assert_close(link_back(&d.link[TRANSFORM_LOG], v), y[i], 1e-10);
+            assert_close(link_stretch(&d.link[TRANSFORM_LOG], y[i]), log(slope), 1e-4);
+            if (smodel_scale(&d) != LINK_LOG)
+                assert_close(link_slope(&d.link[TRANSFORM_LOG], v) * slope, 1, 1e-4);
+            jacobian += link_stretch(&d.link[TRANSFORM_LOG], y[i]);
         }
         assert_close(d.log_measure[1], jacobian - N * log(d.sd[1]), 1e-9);
         assert_true(smodel_possible(&d, -1000) >= low && smodel_possible(&d, 1000) <= high);
@@ -538,10 +538,10 @@ static void test_power(void **state) {
     assert_int_equal(smodel_data_init(&roots, N, x, v, -INFINITY, INFINITY), GPM_OK);
     assert_close(d.log_measure[TRANSFORM_POWER], roots.log_measure[0] + jacobian, 1e-9);
     for (int i = 0; i < N; i++) {
-        assert_close(smodel_forward(&d, TRANSFORM_POWER, y[i]), v[i], 1e-12);
-        assert_close(smodel_back(&d, TRANSFORM_POWER, v[i]), y[i], 1e-10);
-        assert_close(smodel_log_stretch(&d, TRANSFORM_POWER, y[i]), -log(2 * v[i]), 1e-12);
-        assert_close(smodel_slope_back(&d, TRANSFORM_POWER, v[i]), 2 * v[i], 1e-12);
+        assert_close(link_to(&d.link[TRANSFORM_POWER], y[i]), v[i], 1e-12);
+        assert_close(link_back(&d.link[TRANSFORM_POWER], v[i]), y[i], 1e-10);
+        assert_close(link_stretch(&d.link[TRANSFORM_POWER], y[i]), -log(2 * v[i]), 1e-12);
+        assert_close(link_slope(&d.link[TRANSFORM_POWER], v[i]), 2 * v[i], 1e-12);
     }
     struct structure s = make(TRANSFORM_POWER, 0, 2, cases[2].t), plain = make(0, 0, 2, cases[2].t);
     struct smodel m, p;
@@ -557,10 +557,10 @@ static void test_power(void **state) {
         double sum = 0, h = 1e-3, sd = 0.8;
         for (double q = h / 2; q < 9; q += h)
             sum += h * q * q * exp(-0.5 * pow((q - mean) / sd, 2)) / (sd * sqrt(2 * M_PI));
-        assert_close(smodel_back_mean(&d, TRANSFORM_POWER, mean, sd * sd), sum, 1e-6);
+        assert_close(link_mean(&d.link[TRANSFORM_POWER], mean, sd * sd), sum, 1e-6);
     }
-    assert_close(smodel_back(&d, TRANSFORM_POWER, -1), 0, 0);
-    assert_true(smodel_log_stretch(&d, TRANSFORM_POWER, 0) == -INFINITY);
+    assert_close(link_back(&d.link[TRANSFORM_POWER], -1), 0, 0);
+    assert_true(link_stretch(&d.link[TRANSFORM_POWER], 0) == -INFINITY);
     smodel_data_release(&d);
     smodel_data_release(&roots);
     for (int kind = 0; kind < 2; kind++) {
@@ -572,6 +572,11 @@ static void test_power(void **state) {
 }
 
 /* Few levels, and the ends of ratings. */
+static double written(const struct smodel_data *d, double y) {
+    struct mixture_written w = smodel_written(d);
+    return mixture_as_written(&w, y);
+}
+
 static void test_levels(void **state) {
     enum { N = 60 };
     double y[N], a = -1, b = -1;
@@ -594,14 +599,14 @@ static void test_levels(void **state) {
     assert_false(rounding_rating(N, y, "accidents", &a, &b));
     assert_true(rounding_rating(N, y, "Pain today", &a, &b) && a == 1 && b == 5);
     struct smodel_data d = {.low = 1, .high = 5, .level_y = 1};
-    assert_true(smodel_written(&d, 3.4) == 3 && smodel_written(&d, 3.6) == 4);
-    assert_true(smodel_written(&d, 0.2) == 1 && smodel_written(&d, 7.9) == 5);
+    assert_true(written(&d, 3.4) == 3 && written(&d, 3.6) == 4);
+    assert_true(written(&d, 0.2) == 1 && written(&d, 7.9) == 5);
     d = (struct smodel_data){.low = -INFINITY, .high = INFINITY, .level_y = 0.1};
-    assert_true(smodel_written(&d, 0.31) == 0.3 && smodel_written(&d, -0.68) == -0.7);
+    assert_true(written(&d, 0.31) == 0.3 && written(&d, -0.68) == -0.7);
     d.level_y = 0.05;
-    assert_true(smodel_written(&d, 1.14) == 1.15 && smodel_written(&d, 0.34) == 0.35);
+    assert_true(written(&d, 1.14) == 1.15 && written(&d, 0.34) == 0.35);
     d.level_y = 20;
-    assert_true(smodel_written(&d, 69) == 60 && smodel_written(&d, 1e9 + 3) == 1e9);
+    assert_true(written(&d, 69) == 60 && written(&d, 1e9 + 3) == 1e9);
     assert_true(smodel_possible(&d, 3.4) == 3.4);
 }
 

@@ -78,21 +78,21 @@ static void describe_runner_up(const struct discovery *d, struct buf *out) {
 /* Roots of counts, log odds of percentages, distances from an end. */
 static void describe_scale(const struct discovery *d, bool other, double p, struct buf *out) {
     const struct smodel_data *m = &d->data;
-    const char *what = m->scale == SCALE_ROOT && m->counts  ? "counts"
-                       : !strcmp(d->series.style.unit, "%") ? "percentages"
-                                                            : "values";
+    const char *what = smodel_scale(m) == LINK_ROOT && m->counts ? "counts"
+                       : !strcmp(d->series.style.unit, "%")      ? "percentages"
+                                                                 : "values";
     if (!m->y[TRANSFORM_LOG]) return;
-    if (m->scale >= SCALE_ABOVE)
+    if (smodel_scale(m) >= LINK_ABOVE)
         buf_printf(out, " Logarithms of the distance from %.10g",
-                   m->scale == SCALE_ABOVE ? m->low : m->high);
+                   smodel_scale(m) == LINK_ABOVE ? m->low : m->high);
     else
-        buf_printf(out, " %s of the %s", m->scale == SCALE_ROOT ? "Square roots" : "Log odds",
+        buf_printf(out, " %s of the %s", smodel_scale(m) == LINK_ROOT ? "Square roots" : "Log odds",
                    what);
     buf_printf(out, " %s than the %s themselves (probability %.2f)",
                other ? "are modelled rather" : "fit worse", what, other ? p : 1 - p);
-    if (other && m->scale == SCALE_ROOT)
+    if (other && smodel_scale(m) == LINK_ROOT)
         buf_puts(out, ": they scatter the more the higher they are");
-    else if (other && m->scale == SCALE_ODDS)
+    else if (other && smodel_scale(m) == LINK_ODDS)
         buf_printf(out, ": they scatter the less the closer to %.10g or %.10g they are", m->low,
                    m->high);
     else if (other)
@@ -124,7 +124,7 @@ static void describe_rate(const struct discovery *d, struct buf *out) {
 
 static void describe_chance(const struct discovery *d, struct buf *out) {
     buf_printf(out, " The values are 0 or 1, %.3g%% of them 1: ", 100 * d->data.mean[0]);
-    buf_puts(out, d->data.scale == SCALE_CHANCE
+    buf_puts(out, smodel_scale(&d->data) == LINK_CHANCE
                       ? "the chance of a 1 is modelled, by its log odds; slopes are given for a "
                         "chance in the middle."
                       : "the chance of a 1 is modelled, as the mean of the values.");
@@ -180,7 +180,7 @@ static void describe_power(const struct discovery *d, struct buf *out) {
 
 /* Values that differ by little of their size. */
 static void describe_linear(const struct discovery *d, struct buf *out) {
-    if (d->data.scale == SCALE_LOG)
+    if (smodel_scale(&d->data) == LINK_LOG)
         buf_puts(out, " The values differ by so little of their size that adding and multiplying "
                       "are the same here.");
 }
@@ -199,11 +199,11 @@ void describe_summary(const struct discovery *d, struct buf *out) {
     double p = d->post.p_group[TRANSFORM_LOG];
     if (d->data.truths)
         describe_chance(d, out);
-    else if (d->data.scale == SCALE_RATE)
+    else if (smodel_scale(&d->data) == LINK_RATE)
         describe_rate(d, out);
     else if (d->data.linear && !words_log(d))
         describe_linear(d, out);
-    else if (d->data.scale != SCALE_LOG)
+    else if (smodel_scale(&d->data) != LINK_LOG)
         describe_scale(d, p > 0.5, p, out);
     else if (d->data.y[TRANSFORM_LOG])
         describe_power(d, out);
@@ -483,8 +483,9 @@ void describe_open(const struct discovery *d, struct buf *out) {
     double other = d->post.p_group[TRANSFORM_LOG];
     if (d->data.y[TRANSFORM_LOG] && other > 0.1 && other < 0.9)
         open_item(out, &n,
-                  d->data.scale != SCALE_LOG ? "scatter that depends on the level"
-                                             : "multiplication rather than addition of effects",
+                  smodel_scale(&d->data) != LINK_LOG
+                      ? "scatter that depends on the level"
+                      : "multiplication rather than addition of effects",
                   other);
     if (n)
         buf_puts(out, ". Data that decide these would change the conclusion and widen or narrow "

@@ -75,14 +75,14 @@ static void finish_level(struct series_level *l, const struct smodel_data *data,
     double slope[N], shift = data->mean[tr], scale = data->sd[tr];
     for (int i = 0; i < N; i++) {
         l->mean[i] /= used;
-        slope[i] = scale * smodel_slope_back(data, tr, shift + scale * l->mean[i]);
+        slope[i] = scale * link_slope(&data->link[tr], shift + scale * l->mean[i]);
     }
     for (int k = 0; k < N * N; k++)
         l->cov[k] =
             slope[k % N] * slope[k / N] * (l->cov[k] / used - l->mean[k % N] * l->mean[k / N]);
     for (int i = 0; i < N; i++) {
         l->mean[i] = shift + scale * l->mean[i];
-        if (!smodel_multiplies(data, tr)) l->mean[i] = smodel_back(data, tr, l->mean[i]);
+        if (!smodel_multiplies(data, tr)) l->mean[i] = link_back(&data->link[tr], l->mean[i]);
     }
 }
 

@@ -323,11 +323,11 @@ static void describe_periodic(const struct discovery *d, const struct sterm *e, 
 static double stretch(const struct discovery *d, double from, double to) {
     const struct smodel_data *m = &d->data;
     int tr = smodel_of(discovery_top(d))->s.transform;
-    if (tr == TRANSFORM_NONE || smodel_multiplies(m, tr) || m->scale == SCALE_CHANCE)
+    if (tr == TRANSFORM_NONE || smodel_multiplies(m, tr) || smodel_scale(m) == LINK_CHANCE)
         return to - from;
-    double slope = smodel_slope_back(m, tr, m->mean[tr]);
-    return smodel_back(m, tr, m->mean[tr] + to / slope) -
-           smodel_back(m, tr, m->mean[tr] + from / slope);
+    double slope = link_slope(&m->link[tr], m->mean[tr]);
+    return link_back(&m->link[tr], m->mean[tr] + to / slope) -
+           link_back(&m->link[tr], m->mean[tr] + from / slope);
 }
 
 /* How far a part goes from its lowest to its highest point between two times; fewer than three
@@ -492,7 +492,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
         buf_puts(out, ": each value is a 0 or a 1 by its chance.");
         return;
     }
-    if (term < 0 && d->data.scale == SCALE_RATE) {
+    if (term < 0 && smodel_scale(&d->data) == LINK_RATE) {
         buf_puts(out, ": counts around their rate.");
         return;
     }
@@ -535,25 +535,25 @@ static double time_unit(int f, double span) {
 /* What is normal: the values on the scale on which they are modelled. */
 static void formula_scale(const struct discovery *d, struct buf *out) {
     static const char *const words[] = {
-        [SCALE_LOG] = "log y", [SCALE_RATE] = "log rate", [SCALE_CHANCE] = "log odds of a 1"};
+        [LINK_LOG] = "log y", [LINK_RATE] = "log rate", [LINK_CHANCE] = "log odds of a 1"};
     const struct smodel_data *m = &d->data;
     int tr = smodel_of(discovery_top(d))->s.transform;
     if (tr != TRANSFORM_LOG)
         buf_puts(out, tr == TRANSFORM_NONE ? "y" : "sqrt y");
-    else if (m->scale == SCALE_ODDS && m->low == 0)
+    else if (smodel_scale(m) == LINK_ODDS && m->low == 0)
         buf_printf(out, "log(y / (%.10g - y))", m->high);
-    else if (m->scale == SCALE_ODDS)
+    else if (smodel_scale(m) == LINK_ODDS)
         buf_printf(out, "log((y - %.10g) / (%.10g - y))", m->low, m->high);
-    else if (m->scale == SCALE_ROOT && m->counts)
+    else if (smodel_scale(m) == LINK_ROOT && m->counts)
         buf_puts(out, "sqrt(y + 3/8)");
-    else if (m->scale == SCALE_ROOT)
-        buf_printf(out, "sqrt(y + %.10g)", m->offset);
-    else if (m->scale == SCALE_ABOVE)
+    else if (smodel_scale(m) == LINK_ROOT)
+        buf_printf(out, "sqrt(y + %.10g)", m->link[TRANSFORM_LOG].offset);
+    else if (smodel_scale(m) == LINK_ABOVE)
         buf_printf(out, "log(y - %.10g)", m->low);
-    else if (m->scale == SCALE_BELOW)
+    else if (smodel_scale(m) == LINK_BELOW)
         buf_printf(out, "-log(%.10g - y)", m->high);
     else
-        buf_puts(out, words[m->scale]);
+        buf_puts(out, words[smodel_scale(m)]);
 }
 
 /* scale: the standard deviation of what is normal. */

@@ -225,7 +225,7 @@ static bool scatters(const struct search *s) {
     enum gpm_status st = smodel_condition(m, series_space_of(s)->work[0], z, &g);
     if (st == GPM_OK) st = smodel_part(m, z, g, SMODEL_SIGNAL, d->t, d->n, mean, NULL);
     for (size_t i = 0; i < d->n && st == GPM_OK; i++) {
-        double fit = smodel_back(d, tr, d->mean[tr] + d->sd[tr] * mean[i]);
+        double fit = link_back(&d->link[tr], d->mean[tr] + d->sd[tr] * mean[i]);
         double off = d->values[i] - fit;
         sum += off * off;
         rate += fmax(fit, 0);

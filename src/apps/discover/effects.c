@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "apps/discover/predict.h"
 #include "numeric/la/parallel.h"
-#include "numeric/special/special.h"
 #include <math.h>
 #include <string.h>
 
@@ -40,45 +39,23 @@ static void run_draw(void *ctx, size_t job, int thread) {
     x->st[job] = st;
 }
 
-/* The share of the mixture below v, of column j; draws that failed have no weight. */
-static double below(const struct effects *x, size_t j, double v) {
-    double sum = 0, all = 0;
-    for (size_t i = 0; i < x->n; i++) {
-        const struct draw_effect *e = &x->of[i * x->columns + j];
-        if (x->st[i]) continue;
-        sum += x->draw[i].weight * norm_cdf((v - e->change) / sqrt(e->var));
-        all += x->draw[i].weight;
-    }
-    return sum / all;
-}
-
-static double quantile(const struct effects *x, size_t j, double q, double lo, double hi) {
-    for (int i = 0; i < 60; i++) {
-        double mid = 0.5 * (lo + hi);
-        *(below(x, j, mid) < q ? &lo : &hi) = mid;
-    }
-    return 0.5 * (lo + hi);
-}
-
 static struct effect average(const struct effects *x, size_t j, double scale) {
-    double all = 0, mean = 0, square = 0, odds = 0, lo = INFINITY, hi = -INFINITY;
+    struct mixture m = {0};
+    double odds = 0;
     for (size_t i = 0; i < x->n; i++) {
         const struct draw_effect *e = &x->of[i * x->columns + j];
-        double w = x->draw[i].weight, sd = sqrt(e->var);
-        if (x->st[i]) continue;
-        all += w;
-        mean += w * e->change;
-        square += w * (e->change * e->change + e->var);
+        double w = x->draw[i].weight;
+        if (x->st[i]) continue; /* it failed */
+        mixture_add(&m, (struct mixture_part){.weight = w, .mean = e->change, .sd = sqrt(e->var)});
         odds += w * exp(-0.5 * e->change * e->change / e->var) * sqrt(e->prior / e->var);
-        lo = fmin(lo, e->change - 5 * sd);
-        hi = fmax(hi, e->change + 5 * sd);
     }
-    mean /= all;
-    return (struct effect){.change = scale * mean,
-                           .sd = scale * sqrt(fmax(square / all - mean * mean, 0)),
-                           .lo = scale * quantile(x, j, 0.025, lo, hi),
-                           .hi = scale * quantile(x, j, 0.975, lo, hi),
-                           .p = 1 / (1 + odds / all)};
+    struct effect of = {.change = scale * mixture_mean(&m),
+                        .sd = scale * mixture_sd(&m),
+                        .lo = scale * mixture_quantile(&m, 0.025),
+                        .hi = scale * mixture_quantile(&m, 0.975),
+                        .p = 1 / (1 + odds / m.total)};
+    mixture_release(&m);
+    return of;
 }
 
 enum gpm_status effects_average(const struct posterior *p, const struct evidence *e,

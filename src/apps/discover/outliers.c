@@ -309,9 +309,9 @@ static double distance_of(const struct posterior *p, const struct prediction *pr
                           double y, double far) {
     const struct smodel *m = smodel_of(p->structures.at[0].best);
     int tr = m->s.transform;
-    double lo = smodel_forward(m->data, tr, pred->lo[i]);
-    double hi = smodel_forward(m->data, tr, pred->hi[i]);
-    double v = smodel_forward(m->data, tr, y) - smodel_forward(m->data, tr, pred->median[i]);
+    double lo = link_to(&m->data->link[tr], pred->lo[i]);
+    double hi = link_to(&m->data->link[tr], pred->hi[i]);
+    double v = link_to(&m->data->link[tr], y) - link_to(&m->data->link[tr], pred->median[i]);
     return hi > lo && isfinite(v / (hi - lo)) ? 2 * v / (hi - lo) : far;
 }
 
@@ -374,9 +374,9 @@ void outliers_spread(const struct outliers *o, struct smodel_data *d) {
     for (int tr = 0; tr < TRANSFORMS; tr++) {
         double sum = 0;
         for (size_t i = 0; i < o->n && d->y[tr]; i++) {
-            double a = smodel_forward(d, tr, o->at[i].y);
+            double a = link_to(&d->link[tr], o->at[i].y);
             double b =
-                smodel_forward(d, tr, tr ? fmax(o->at[i].expected, 1e-300) : o->at[i].expected);
+                link_to(&d->link[tr], tr ? fmax(o->at[i].expected, 1e-300) : o->at[i].expected);
             sum += (a - b) * (a - b) / (double)o->n;
         }
         d->wild_sd[tr] = sqrt(sum);

@@ -207,7 +207,7 @@ static void section_components(const struct discovery *d, struct doc *doc) {
 
 const char *report_transform(const struct post_entry *e) {
     for (int tr = TRANSFORM_NONE + 1; e->best && tr < TRANSFORMS; tr++)
-        if (e->p_group[tr] > 0.5) return smodel_transform_name(smodel_of(e->best)->data, tr);
+        if (e->p_group[tr] > 0.5) return link_name(smodel_of(e->best)->data->link[tr].kind);
     return "";
 }
 

@@ -34,10 +34,10 @@ void report_table(const char *name, const char *key, const struct post_table *t,
         buf_puts(out, "    {");
         JSON(out, FIELD(key, e[i].text), FIELD("probability", e[i].p), FIELD("error", e[i].error));
         if (e[i].best) {
-            enum smodel_scale scale = smodel_of(e[i].best)->data->scale;
+            enum link_kind scale = smodel_scale(smodel_of(e[i].best)->data);
             double other = e[i].p_group[TRANSFORM_LOG], root = e[i].p_group[TRANSFORM_POWER];
-            JSON(out, FIELD("log_share", scale == SCALE_ROOT ? 0 : other),
-                 FIELD("root_share", scale == SCALE_ROOT ? other : root),
+            JSON(out, FIELD("log_share", scale == LINK_ROOT ? 0 : other),
+                 FIELD("root_share", scale == LINK_ROOT ? other : root),
                  FIELD("log_evidence", evidence_total(e[i].best)),
                  FIELD("log_evidence_se", e[i].best->se));
         }
@@ -130,7 +130,7 @@ static void parts(const struct discovery *d, struct buf *out) {
 
 static void decomposition(const struct discovery *d, struct buf *out) {
     buf_printf(out, "  \"decomposition\": {\"transform\": \"%s\", ",
-               smodel_transform_name(&d->data, smodel_of(discovery_top(d))->s.transform));
+               link_name(d->data.link[smodel_of(discovery_top(d))->s.transform].kind));
     report_times("x", &d->series, d->dec.n, d->dec.x, out);
     buf_puts(out, ", \"parts\": [\n");
     for (int k = 0; k < d->dec.n_parts; k++) {
@@ -257,12 +257,12 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     JSON(out, FIELD("program", program.data));
     buf_puts(out, ",\n  ");
     double other = p->p_group[TRANSFORM_LOG], root = p->p_group[TRANSFORM_POWER];
-    JSON(out, FIELD("probability_of_log", d->data.scale == SCALE_LOG ? other : 0),
-         FIELD("probability_of_root", d->data.scale == SCALE_ROOT ? other : root),
-         FIELD("probability_of_odds", d->data.scale == SCALE_ODDS ? other : 0),
-         FIELD("probability_of_rate", d->data.scale == SCALE_RATE ? other : 0),
-         FIELD("probability_of_chance", d->data.scale == SCALE_CHANCE ? other : 0),
-         FIELD("probability_of_distance", d->data.scale >= SCALE_ABOVE ? other : 0));
+    JSON(out, FIELD("probability_of_log", smodel_scale(&d->data) == LINK_LOG ? other : 0),
+         FIELD("probability_of_root", smodel_scale(&d->data) == LINK_ROOT ? other : root),
+         FIELD("probability_of_odds", smodel_scale(&d->data) == LINK_ODDS ? other : 0),
+         FIELD("probability_of_rate", smodel_scale(&d->data) == LINK_RATE ? other : 0),
+         FIELD("probability_of_chance", smodel_scale(&d->data) == LINK_CHANCE ? other : 0),
+         FIELD("probability_of_distance", smodel_scale(&d->data) >= LINK_ABOVE ? other : 0));
     buf_puts(out, ",\n");
     dated_json(d, out);
     checks(d, out);

@@ -115,7 +115,7 @@ static void put_evidence_draws(const struct discovery *d, const struct evidence 
             double v = smodel_value(smodel_of(e), j, e->draws.z[k * e->draws.d + (size_t)j]);
             v = scale[unit] * v + (unit == A_TIME ? d->data.x0 : 0);
             buf_printf(out, "%s,%s,%.6g,%.8g,%s_%d,%.8g\n", name.data,
-                       smodel_transform_name(&d->data, tr), e->draws.w[k], e->draws.logp[k],
+                       link_name(d->data.link[tr].kind), e->draws.w[k], e->draws.logp[k],
                        spar_name(kind), smodel_of(e)->par[j].term + 1, v);
         }
     buf_release(&name);

@@ -541,7 +541,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->grammar = *g;
     nest_seasons(&s->grammar, data);
     grammar_calendar(&s->grammar, data->n_season, data->n);
-    if (data->scale != SCALE_LOG) s->grammar.only_logs = smodel_scale_hidden(data);
+    if (smodel_scale(data) != LINK_LOG) s->grammar.only_logs = smodel_scale_hidden(data);
     if (!data->y[TRANSFORM_LOG] || (data->linear && !s->grammar.only_logs)) s->grammar.logs = false;
     s->grammar.steady = data->truths || smodel_scale_hidden(data);
     s->grammar.powers = s->grammar.logs && !s->grammar.only_logs && data->y[TRANSFORM_POWER];

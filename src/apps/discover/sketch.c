@@ -52,7 +52,7 @@ static enum gpm_status draw_level(struct drawing *w) {
 }
 
 static double as_value(const struct drawing *w, double v) {
-    return smodel_back(w->m->data, w->m->s.transform, v);
+    return link_back(&w->m->data->link[w->m->s.transform], v);
 }
 
 /* Size in the user's units of a small amount on the standardised scale at knot k. */
@@ -60,7 +60,7 @@ static double unit(const struct drawing *w, int k) {
     double v = w->shift + w->scale * w->level[k];
     return w->scale * (smodel_multiplies(w->m->data, w->m->s.transform)
                            ? exp(v)
-                           : smodel_slope_back(w->m->data, w->m->s.transform, v));
+                           : link_slope(&w->m->data->link[w->m->s.transform], v));
 }
 
 static void put_level(const struct drawing *w, struct sketch_draw *d) {

@@ -62,120 +62,33 @@ static bool find_grid(struct smodel_data *d) {
 /* ---- transforms ---- */
 #define ANSCOMBE 0.375
 
-double smodel_forward(const struct smodel_data *d, int transform, double y) {
-    if (transform == TRANSFORM_NONE) return y;
-    if (transform == TRANSFORM_POWER) return y >= 0 ? sqrt(y) : -INFINITY;
-    switch (d->scale) {
-    case SCALE_ROOT: return y >= 0 ? sqrt(y + d->offset) : -INFINITY;
-    case SCALE_LOG: return y > 0 ? log(y) : -INFINITY;
-    case SCALE_RATE: return y >= 0 ? log(y + 0.5) : -INFINITY; /* a rate of which y is typical */
-    case SCALE_CHANCE: return log((y + 0.5) / (1.5 - y));      /* a chance of which y is typical */
-    case SCALE_ABOVE: return y > d->low ? log(y - d->low) : -INFINITY;
-    case SCALE_BELOW: return y < d->high ? -log(d->high - y) : INFINITY;
-    default: break;
-    }
-    if (!(y > d->low)) return -INFINITY;
-    return y < d->high ? log((y - d->low) / (d->high - y)) : INFINITY;
-}
-
-static double back_odds(const struct smodel_data *d, double v) {
-    return d->low + (d->high - d->low) * logistic(v);
-}
-
-double smodel_back(const struct smodel_data *d, int transform, double v) {
-    if (transform == TRANSFORM_NONE) return v;
-    if (transform == TRANSFORM_POWER) return fmax(v, 0) * fmax(v, 0);
-    switch (d->scale) {
-    case SCALE_ROOT: return fmax(v * fabs(v) - d->offset, 0);
-    case SCALE_LOG:
-    case SCALE_RATE: return exp(v);
-    case SCALE_ABOVE: return d->low + exp(v);
-    case SCALE_BELOW: return d->high - exp(-v);
-    default: return back_odds(d, v);
-    }
-}
-
-/* E max(v, 0)^2 of a normal v. */
-static double mean_square_above(double mean, double var) {
-    double sd = sqrt(var), r = mean / sd;
-    if (!(sd > 0)) return fmax(mean, 0) * fmax(mean, 0);
-    return (mean * mean + var) * norm_cdf(r) + mean * sd * exp(-0.5 * r * r) / sqrt(2 * M_PI);
-}
-
-double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var) {
-    if (transform == TRANSFORM_NONE) return mean;
-    if (transform == TRANSFORM_POWER) return mean_square_above(mean, var);
-    switch (d->scale) {
-    case SCALE_ROOT: return fmax(mean * fabs(mean) + var - d->offset, 0);
-    case SCALE_LOG:
-    case SCALE_RATE: return exp(mean + 0.5 * var);
-    case SCALE_ABOVE: return d->low + exp(mean + 0.5 * var);
-    case SCALE_BELOW: return d->high - exp(0.5 * var - mean);
-    default: return back_odds(d, mean / sqrt(1 + M_PI / 8 * var));
-    }
-}
-
-double smodel_log_stretch(const struct smodel_data *d, int transform, double y) {
-    if (transform == TRANSFORM_NONE) return 0;
-    if (transform == TRANSFORM_POWER) return y > 0 ? -0.5 * log(y) - M_LN2 : -INFINITY;
-    switch (d->scale) {
-    case SCALE_ROOT: return -0.5 * log(y + d->offset) - M_LN2;
-    case SCALE_LOG: return -log(y);
-    case SCALE_RATE:
-    case SCALE_CHANCE: return 0; /* probabilities, no densities */
-    case SCALE_ABOVE: return -log(y - d->low);
-    case SCALE_BELOW: return -log(d->high - y);
-    default: return log(d->high - d->low) - log(y - d->low) - log(d->high - y);
-    }
-}
-
-double smodel_slope_back(const struct smodel_data *d, int transform, double v) {
-    if (transform == TRANSFORM_NONE) return 1;
-    if (transform == TRANSFORM_POWER) return 2 * fmax(v, 0);
-    switch (d->scale) {
-    case SCALE_ROOT: return 2 * fmax(v, 0);
-    case SCALE_LOG:
-    case SCALE_RATE: return 1;
-    case SCALE_ABOVE: return exp(v);
-    case SCALE_BELOW: return exp(-v);
-    default: return (d->high - d->low) * logistic(v) * logistic(-v);
-    }
-}
-
 double smodel_possible(const struct smodel_data *d, double y) {
     return fmin(fmax(y, d->counts ? fmax(d->low, 0) : d->low), d->high);
 }
 
-/* Levels are 1, 2 or 5 times a power of ten apart: parts of one are divided, so that three tenths
- * are the number that 0.3 is. */
-double smodel_written(const struct smodel_data *d, double y) {
-    double step = d->level_y, k = step > 0 ? ceil(y / step - 0.5) : 0;
-    if (step > 0) y = (step < 1 ? k / floor(1 / step + 0.5) : k * step) + 0.0;
-    return smodel_possible(d, y);
+struct mixture_written smodel_written(const struct smodel_data *d) {
+    return (struct mixture_written){.whole = smodel_scale(d) == LINK_ROOT && d->counts,
+                                    .step = d->level_y,
+                                    .low = smodel_possible(d, -INFINITY),
+                                    .high = d->high};
 }
 
 double smodel_unit(const struct smodel_data *d, int transform) {
-    return d->sd[transform] * smodel_slope_back(d, transform, d->mean[transform]);
+    return d->sd[transform] * link_slope(&d->link[transform], d->mean[transform]);
 }
 
 double smodel_middle(const struct smodel_data *d, int transform) {
     double m = d->mean[transform];
-    return smodel_multiplies(d, transform) ? m : smodel_back(d, transform, m);
-}
-
-const char *smodel_transform_name(const struct smodel_data *d, int transform) {
-    static const char *const names[] = {"log", "root", "odds", "rate", "chance", "above", "below"};
-    if (transform == TRANSFORM_POWER) return names[SCALE_ROOT];
-    return transform == TRANSFORM_NONE ? "none" : names[d->scale];
+    return smodel_multiplies(d, transform) ? m : link_back(&d->link[transform], m);
 }
 
 /* like: a part that does not vary is measured in the units of the whole. */
 static bool standardise(struct smodel_data *d, int tr, const struct smodel_data *like) {
     double *v = NEW_ARRAY(double, d->n), mean = 0, ss = 0, jac = 0;
     for (size_t i = 0; i < d->n; i++) {
-        v[i] = smodel_forward(d, tr, d->values[i]);
+        v[i] = link_to(&d->link[tr], d->values[i]);
         mean += v[i] / (double)d->n;
-        jac += smodel_log_stretch(d, tr, d->values[i]);
+        jac += link_stretch(&d->link[tr], d->values[i]);
     }
     for (size_t i = 0; i < d->n; i++) ss += (v[i] - mean) * (v[i] - mean);
     double sd = sqrt(ss / (double)d->n);
@@ -205,13 +118,13 @@ static bool nothing(double y, double greatest) {
 }
 
 /* Which scale beside that of the values: the ends decide, unless values have reached them. */
-static enum smodel_scale choose_scale(const struct smodel_data *d, double least, double greatest) {
+static enum link_kind choose_scale(const struct smodel_data *d, double least, double greatest) {
     bool floor = d->low > -INFINITY, cap = d->high < INFINITY;
-    if (nothing(least, greatest) && !cap && !(floor && d->low != 0)) return SCALE_ROOT;
-    if (floor && cap && least > d->low && greatest < d->high) return SCALE_ODDS;
-    if (floor && !cap && d->low != 0 && least > d->low) return SCALE_ABOVE;
-    if (cap && !floor && greatest < d->high) return SCALE_BELOW;
-    return SCALE_LOG;
+    if (nothing(least, greatest) && !cap && !(floor && d->low != 0)) return LINK_ROOT;
+    if (floor && cap && least > d->low && greatest < d->high) return LINK_ODDS;
+    if (floor && !cap && d->low != 0 && least > d->low) return LINK_ABOVE;
+    if (cap && !floor && greatest < d->high) return LINK_BELOW;
+    return LINK_LOG;
 }
 
 /* For amounts with zeros among them, half of the smallest nonzero one: a zero is taken to be
@@ -267,12 +180,14 @@ static enum gpm_status data_init(struct smodel_data *d, size_t n, const double *
     }
     d->truths =
         like ? like->truths : d->counts && least == 0 && greatest == 1 && low == 0 && high == 1;
-    d->scale = like ? like->scale : choose_scale(d, least, greatest);
-    d->offset = like ? like->offset : d->scale == SCALE_ROOT ? root_offset(d, greatest) : 0;
-    add_scale(d, TRANSFORM_LOG, (least > 0 && !nothing(least, greatest)) || d->scale != SCALE_LOG,
-              like);
+    struct value_link scale = {choose_scale(d, least, greatest), 0, low, high};
+    if (scale.kind == LINK_ROOT) scale.offset = root_offset(d, greatest);
+    d->link[TRANSFORM_LOG] = like ? like->link[TRANSFORM_LOG] : scale;
+    d->link[TRANSFORM_POWER].kind = LINK_SQUARE;
+    add_scale(d, TRANSFORM_LOG,
+              (least > 0 && !nothing(least, greatest)) || smodel_scale(d) != LINK_LOG, like);
     d->linear = like ? like->linear : d->y[TRANSFORM_LOG] && linear(d, TRANSFORM_LOG);
-    bool log = d->y[TRANSFORM_LOG] && d->scale == SCALE_LOG;
+    bool log = d->y[TRANSFORM_LOG] && smodel_scale(d) == LINK_LOG;
     add_scale(d, TRANSFORM_POWER, log && greatest > POWER_RANGE * least, like);
     d->grid = find_grid(d);
     return GPM_OK;
@@ -408,7 +323,7 @@ enum gpm_status smodel_data_add(const struct smodel_data *d, size_t n, const dou
         bool hidden = tr == TRANSFORM_LOG && smodel_scale_hidden(d); /* shown untransformed */
         int like = hidden ? TRANSFORM_NONE : tr;
         for (size_t i = 0; i < n; i++) {
-            v[i] = (smodel_forward(d, like, y[i]) - d->mean[like]) / d->sd[like];
+            v[i] = (link_to(&d->link[like], y[i]) - d->mean[like]) / d->sd[like];
             bool count = !hidden || (y[i] == floor(y[i]) && y[i] >= 0 && (!d->truths || y[i] <= 1));
             if (!isfinite(v[i]) || !count || y[i] < d->low || y[i] > d->high) st = GPM_E_ARG;
         }

@@ -19,6 +19,7 @@
 #include "apps/discover/series.h"
 #include "apps/discover/structure.h"
 #include "gp/process/gp.h"
+#include "numeric/posterior/mixture.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,17 +33,9 @@
  * values between two ends (percentages) the log odds (y - low) / (high - y); of values with one end
  * other than 0 the logarithm of the distance from it, growing with the value. Few counts are
  * modelled as such, on the logarithm of their rate, and few values of 0 and 1 on the log odds of
- * the chance of a 1 (smodel_rate.c). */
-enum smodel_scale {
-    SCALE_LOG,
-    SCALE_ROOT,
-    SCALE_ODDS,
-    SCALE_RATE,
-    SCALE_CHANCE,
-    SCALE_ABOVE,
-    SCALE_BELOW
-};
-/* Positive values whose logarithms are modelled have a third scale, their square root: noise that
+ * the chance of a 1 (smodel_rate.c).
+ *
+ * Positive values whose logarithms are modelled have a third scale, their square root: noise that
  * grows with the level, but less than in proportion. Only values that differ by more than this
  * factor tell it from the two others. */
 #define POWER_RANGE 1.5
@@ -52,12 +45,11 @@ enum smodel_scale {
 #define LINEAR_WITHIN 0.01
 
 struct smodel_data {
-    size_t n, added;         /* the last so many came after all was learnt, and lie beyond 1 */
-    double *t;               /* ascending, [0,1] */
-    double *values;          /* as they are */
-    double *y[TRANSFORMS];   /* standardised, per transform; NULL if unused */
-    enum smodel_scale scale; /* what TRANSFORM_LOG stands for */
-    double offset;           /* of SCALE_ROOT */
+    size_t n, added;       /* the last so many came after all was learnt, and lie beyond 1 */
+    double *t;             /* ascending, [0,1] */
+    double *values;        /* as they are */
+    double *y[TRANSFORMS]; /* standardised, per transform; NULL if unused */
+    struct value_link link[TRANSFORMS]; /* what each transform stands for */
     bool linear; /* that scale is a straight line over the values: it is not searched unasked */
     double low, high; /* ends of what values can be; infinite: none */
     double mean[TRANSFORMS], sd[TRANSFORMS];
@@ -93,16 +85,10 @@ struct smodel_data {
  * far are modelled, too, where no value has reached them. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                               const double *y, double low, double high);
-/* A prediction within what values can be, and as a value is written, at one of their few levels:
- * that within half of whose step it lies. */
+/* A prediction within what values can be; how predictions are written: so, and at one of their few
+ * levels. */
 double smodel_possible(const struct smodel_data *d, double y);
-double smodel_written(const struct smodel_data *d, double y);
-/* To the scale of a transform, infinite beyond its ends, and back. Means of log odds are
- * MacKay's approximation. */
-double smodel_forward(const struct smodel_data *d, int transform, double y);
-double smodel_back(const struct smodel_data *d, int transform, double v);
-double smodel_back_mean(const struct smodel_data *d, int transform, double mean, double var);
-double smodel_log_stretch(const struct smodel_data *d, int transform, double y); /* log dv/dy */
+struct mixture_written smodel_written(const struct smodel_data *d);
 /* Times from 0 to 1 over the data, the caller's to free; those near to the grid of the data lie on
  * it, as the data do. */
 double *smodel_times(const struct smodel_data *d, size_t n, const double *x);
@@ -110,16 +96,17 @@ double *smodel_times(const struct smodel_data *d, size_t n, const double *x);
  * their middle; of logarithms it stays one of logarithms. */
 double smodel_unit(const struct smodel_data *d, int transform);
 double smodel_middle(const struct smodel_data *d, int transform); /* of that scale */
-/* The factor from small changes at v to changes of values; 1 for logarithms. */
-double smodel_slope_back(const struct smodel_data *d, int transform, double v);
-const char *smodel_transform_name(const struct smodel_data *d, int transform);
+/* The scale of TRANSFORM_LOG. */
+static inline enum link_kind smodel_scale(const struct smodel_data *d) {
+    return d->link[TRANSFORM_LOG].kind;
+}
 /* Are effects on the scale of a transform factors of the values? So it is with logarithms. */
 static inline bool smodel_multiplies(const struct smodel_data *d, int transform) {
-    return transform == TRANSFORM_LOG && (d->scale == SCALE_LOG || d->scale == SCALE_RATE);
+    return link_multiplies(d->link[transform].kind);
 }
 /* Are values drawn around a function that is modelled: counts around a rate, truths by a chance? */
 static inline bool smodel_scale_hidden(const struct smodel_data *d) {
-    return d->scale == SCALE_RATE || d->scale == SCALE_CHANCE;
+    return link_hidden(smodel_scale(d));
 }
 /* Gives the data their regressors, whose rows hold every time; r outlives them. */
 void smodel_data_regressors(struct smodel_data *d, const struct regressors *r);
@@ -278,7 +265,7 @@ GPM_MUST_USE enum gpm_status smodel_part_cov(const struct smodel *m, const doubl
  * posterior mean and variance, and the variance a priori; standardised. */
 GPM_MUST_USE enum gpm_status smodel_effect(const struct smodel *m, struct gp *g, int j,
                                            double *change, double *var, double *prior);
-/* ---- counts around a rate (SCALE_RATE): negative binomial, mean e^f, variance m + m^2 / size ----
+/* ---- counts around a rate (LINK_RATE): negative binomial, mean e^f, variance m + m^2 / size ----
  */
 const struct gp_likelihood *smodel_likelihood(const struct smodel_data *d);
 /* The size; Poisson counts: infinite. */

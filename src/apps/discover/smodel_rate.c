@@ -30,7 +30,7 @@ bool smodel_few_counts(const struct smodel_data *d) {
     bool ends = isfinite(d->low) || isfinite(d->high);
     if (d->truths) return d->n <= TRUTH_VALUES;
     return d->counts && !ends && d->n <= RATE_VALUES && d->mean[0] < RATE_MEAN &&
-           (d->scale == SCALE_ROOT || d->scale == SCALE_LOG);
+           (smodel_scale(d) == LINK_ROOT || smodel_scale(d) == LINK_LOG);
 }
 
 void smodel_data_rates(struct smodel_data *d) {
@@ -40,7 +40,7 @@ void smodel_data_rates(struct smodel_data *d) {
     d->y[TRANSFORM_LOG] = NEW_ARRAY(double, d->n);
     memcpy(d->y[TRANSFORM_LOG], d->y[0], d->n * sizeof *d->y[0]);
     double mean = d->mean[0];
-    d->scale = d->truths ? SCALE_CHANCE : SCALE_RATE;
+    d->link[TRANSFORM_LOG].kind = d->truths ? LINK_CHANCE : LINK_RATE;
     d->linear = false;
     d->mean[TRANSFORM_LOG] = d->truths ? log(mean / (1 - mean)) : log(mean);
     d->sd[TRANSFORM_LOG] = d->truths ? 1 / d->sd[0] : d->sd[0] / mean;
@@ -53,7 +53,7 @@ void smodel_data_rates(struct smodel_data *d) {
 /* ---- the mode ---- */
 
 const struct gp_likelihood *smodel_likelihood(const struct smodel_data *d) {
-    return gp_likelihood_find(d->scale == SCALE_CHANCE ? "bernoulli" : "negative_binomial");
+    return gp_likelihood_find(smodel_scale(d) == LINK_CHANCE ? "bernoulli" : "negative_binomial");
 }
 
 double smodel_count_size(const struct smodel *m, const double *z) {

@@ -128,10 +128,11 @@ static const char *value_unit(const struct discovery *d, char *room) {
 
 void words_amount(const struct discovery *d, double sd, struct buf *out) {
     char room[16];
-    if (d->data.scale == SCALE_CHANCE) /* exact wherever the chance lies, as an amount is not */
+    if (smodel_scale(&d->data) ==
+        LINK_CHANCE) /* exact wherever the chance lies, as an amount is not */
         words_number(
             "a factor of ",
-            exp(sd / smodel_slope_back(&d->data, TRANSFORM_LOG, d->data.mean[TRANSFORM_LOG])),
+            exp(sd / link_slope(&d->data.link[TRANSFORM_LOG], d->data.mean[TRANSFORM_LOG])),
             " in the odds", out);
     else if (!words_log(d))
         words_number("", sd, value_unit(d, room), out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What repetitions say: how far off the model is, how noisy a place is, and whether values that are
  * taken for exact are noisy. In the model's units. */
+#include "numeric/posterior/mixture.h"
 #include "numeric/special/special.h"
 #include "apps/optimize/bo_priv.h"
 
@@ -106,14 +107,6 @@ void bo_off(struct bo_output *o, const double *left, const double *u, struct bo_
     for (int j = 0; j < BO_OFF; j++) out->share[j] /= total;
 }
 
-/* How likely the mixture of normals is within h of zero. */
-static double mass_within(const double *share, const double *mean, const double *sd, double h) {
-    double sum = 0;
-    for (int j = 0; j < BO_OFF; j++)
-        sum += share[j] * (norm_cdf((h - mean[j]) / sd[j]) - norm_cdf((-h - mean[j]) / sd[j]));
-    return sum;
-}
-
 /* The same at a place u that was not evaluated, from the points close to it, which are off alike:
  * by t ~ N(0, s^2), s as above. With A = sum w/e, B = sum w r/e
  *
@@ -124,8 +117,8 @@ static double mass_within(const double *share, const double *mean, const double 
  */
 void bo_off_between(struct bo_output *o, const double *left, const double *u, double *mean,
                     double *var) {
-    double noise = noise_at(o, NULL) * bo_loud(o, u), A = 0, B = 0, total = 0, centre = 0;
-    double share[BO_OFF], off[BO_OFF], sd[BO_OFF], lo = 0, hi = 0;
+    double noise = noise_at(o, NULL) * bo_loud(o, u), A = 0, B = 0;
+    struct mixture off = {0}, around = {0};
     for (size_t i = 0; i < o->active.n; i++) {
         double r2 = bo_distance2(o->b, u, o->b->points.at[o->active.at[i]].u, o->model.inv_l);
         double w = exp(-OFF_CLOSE * r2) / left[2 * i + 1];
@@ -134,20 +127,22 @@ void bo_off_between(struct bo_output *o, const double *left, const double *u, do
     }
     if (!(noise > 0) || !isfinite(A) || !(*var > 0)) return;
     for (int j = 0; j < BO_OFF; j++) {
-        double s2 = off_grid[j] * off_grid[j] * noise, rest = 1 / (1 + s2 * A);
-        off[j] = B * s2 * rest;
-        sd[j] = sqrt(*var + s2 * rest);
-        share[j] = off_prior(j) * sqrt(rest) * exp(fmin(300, 0.5 * B * off[j]));
-        total += share[j];
+        double s2 = off_grid[j] * off_grid[j] * noise, rest = 1 / (1 + s2 * A), m = B * s2 * rest;
+        double share = off_prior(j) * sqrt(rest) * exp(fmin(300, 0.5 * B * m));
+        mixture_add(
+            &off, (struct mixture_part){.weight = share, .mean = m, .sd = sqrt(*var + s2 * rest)});
     }
-    for (int j = 0; j < BO_OFF; j++) share[j] /= total, centre += share[j] * off[j];
-    for (int j = 0; j < BO_OFF; j++) off[j] -= centre, hi = fmax(hi, fabs(off[j]) + 4 * sd[j]);
-    for (int it = 0; it < 50; it++) {
-        double h = 0.5 * (lo + hi);
-        *(mass_within(share, off, sd, h) < 0.9 ? &lo : &hi) = h;
+    double centre = mixture_mean(&off);
+    for (int j = 0; j < 2 * BO_OFF; j++) { /* each part, and its mirror image about the mean */
+        struct mixture_part p = off.part.at[j / 2];
+        p.mean = (j % 2 ? 1 : -1) * (p.mean - centre);
+        mixture_add(&around, p);
     }
+    double wide = mixture_quantile(&around, 0.95) / norm_quantile(0.95);
     *mean += centre;
-    *var = hi * hi / (norm_quantile(0.95) * norm_quantile(0.95));
+    *var = wide * wide;
+    mixture_release(&off);
+    mixture_release(&around);
 }
 
 /* ---- a search that takes its values for exact ---- */

@@ -3,17 +3,13 @@
 #include "apps/optimize/time_predict.h"
 #include "base/mem.h"
 #include "gp/process/gp.h"
-#include "numeric/special/special.h"
+#include "numeric/posterior/mixture.h"
 
 #include <math.h>
 
 #define N_A      6
 #define N_G      8
 #define MAX_RUNS 1500 /* the last ones count */
-
-struct part { /* one component of the mixture */
-    double weight, mean, scale;
-};
 
 /* Inputs to the straight line: logarithms when every value is positive, else standardised. */
 static void transform(const double *inputs, size_t n, int dim, const double *x, double *v) {
@@ -45,35 +41,17 @@ static struct kern *kernel_of(double a) {
 }
 
 /* Evidence and prediction for one (a, g); false when the matrix is not positive definite. */
-static bool component(struct gp *g, double a, double noise, const double *x, struct part *out,
-                      double *log_evidence) {
+static bool component(struct gp *g, double a, double noise, const double *x,
+                      struct mixture_part *out, double *log_evidence) {
     struct kern *k = kernel_of(a);
     double var = 0;
-    *out = (struct part){.weight = 1};
+    *out = (struct mixture_part){.kind = MIXTURE_STUDENT};
     bool ok = k && gp_set_model(g, k, NULL, sqrt(noise)) == GPM_OK &&
               gp_logml(g, log_evidence) == GPM_OK &&
               gp_predict(g, x, 1, GP_MEASURED, &out->mean, &var) == GPM_OK;
-    out->scale = sqrt(fmax(var, 1e-24));
+    out->sd = sqrt(fmax(var, 1e-24));
     kern_unref(k);
     return ok;
-}
-
-static double t_cdf(double t, double dof) {
-    double tail = 0.5 * beta_inc(dof / 2, 0.5, dof / (dof + t * t));
-    return t > 0 ? 1 - tail : tail;
-}
-
-static double mixture_quantile(const struct part *p, int n, double dof, double prob) {
-    double lo = -700, hi = 700;
-    for (int it = 0; it < 80; it++) {
-        double mid = 0.5 * (lo + hi), cdf = 0;
-        for (int i = 0; i < n; i++) cdf += p[i].weight * t_cdf((mid - p[i].mean) / p[i].scale, dof);
-        if (cdf < prob)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return 0.5 * (lo + hi);
 }
 
 enum gpm_status runtime_predict(const double *inputs, const double *t, size_t n, int dim,
@@ -82,8 +60,8 @@ enum gpm_status runtime_predict(const double *inputs, const double *t, size_t n,
     if (n > MAX_RUNS) inputs += (n - MAX_RUNS) * d, t += n - MAX_RUNS, n = MAX_RUNS;
     if (n < 3) return GPM_E_ARG;
     double *v = NEW_ARRAY(double, (n + 1) * d), *z = NEW_ARRAY(double, n), ev[N_A * N_G];
-    double top = -INFINITY, sum = 0;
-    struct part parts[N_A * N_G];
+    double top = -INFINITY;
+    struct mixture_part part[N_A * N_G];
     int count = 0;
     transform(inputs, n, dim, x, v);
     for (size_t i = 0; i < n; i++) z[i] = log(fmax(t[i], 1e-9));
@@ -95,13 +73,17 @@ enum gpm_status runtime_predict(const double *inputs, const double *t, size_t n,
     for (int i = 0; !s && i < N_A; i++)
         for (int j = 0; j < N_G; j++) {
             double a = i ? pow(10, i - 3) : 1e-4, noise = pow(10, 0.5 * j - 3);
-            if (component(g, a, noise, v + n * d, &parts[count], &ev[count]))
+            if (component(g, a, noise, v + n * d, &part[count], &ev[count]))
                 top = fmax(top, ev[count]), count++;
         }
-    for (int i = 0; i < count; i++) sum += parts[i].weight = exp(ev[i] - top);
-    for (int i = 0; i < count; i++) parts[i].weight /= sum;
-    for (int i = 0; i < m && count; i++)
-        out[i] = exp(mixture_quantile(parts, count, (double)n, p[i]));
+    struct mixture all = {0};
+    for (int i = 0; i < count; i++) {
+        part[i].weight = exp(ev[i] - top);
+        part[i].par = (double)n;
+        mixture_add(&all, part[i]);
+    }
+    for (int i = 0; i < m && count; i++) out[i] = exp(mixture_quantile(&all, p[i]));
+    mixture_release(&all);
     gp_free(g);
     mem_free(v);
     mem_free(z);

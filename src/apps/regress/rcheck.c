@@ -78,14 +78,17 @@ static void of_normal(struct regress *r, const struct checking *c, size_t i, con
                       struct rows *v) {
     struct rcheck *k = &r->check;
     double low = (1 - r->o.level) / 2;
-    struct rnormals x = {r->model.used, w, c->mean + i, c->sd + i, c->n, 0};
-    k->mean[i] = rmix_mean(&x);
-    k->sd[i] = rmix_sd(&x);
+    struct rmix x = {r->model.family, r->model.used, w, c->mean + i, c->sd + i, c->n, NULL};
+    struct mixture m = {0};
+    rmix_normals(&x, 0, &m);
+    k->mean[i] = mixture_mean(&m);
+    k->sd[i] = mixture_sd(&m);
     v->far[i] = fabs(v->y[i] - k->mean[i]) / k->sd[i];
-    x.wild = r->wild_share; /* from here on, as measurements are */
-    k->lo[i] = rmix_quantile(&x, low);
-    k->hi[i] = rmix_quantile(&x, 1 - low);
-    v->logs[RSCORE_OWN][i] = rmix_log_normal(&x, v->y[i]);
+    rmix_normals(&x, r->wild_share, &m); /* as measurements are */
+    k->lo[i] = mixture_quantile(&m, low);
+    k->hi[i] = mixture_quantile(&m, 1 - low);
+    v->logs[RSCORE_OWN][i] = mixture_log_score(&m, v->y[i]);
+    mixture_release(&m);
 }
 
 /* Of counts whose logarithms are hardly known the mean is made by what is least known, the tail;

@@ -87,22 +87,23 @@ static enum gpm_status predict_draw(void *ctx, size_t draw, struct rprocess *at)
 
 static struct rprediction mixed(const struct regress *r, const struct predicting *p, size_t i) {
     size_t n = r->model.used;
-    const double *mean = p->mean + i, *sd = p->sd + i, *new_sd = p->new_sd + i;
-    if (regress_hidden(r)) {
-        struct rmix x = {r->model.family, n, NULL, mean, sd, p->m, p->size};
-        return rmix_predict(&x, r->o.level, r->o.seed, i);
-    }
+    struct rmix f = {r->model.family, n, NULL, p->mean + i, p->sd + i, p->m, p->size}, y = f;
+    if (regress_hidden(r)) return rmix_predict(&f, r->o.level, r->o.seed, i);
+    y.sd = p->new_sd + i;
     double low = (1 - r->o.level) / 2, unit = r->t.y_sd, base = r->t.y_mean;
-    struct rnormals f = {n, NULL, mean, sd, p->m, 0};
-    struct rnormals y = {n, NULL, mean, new_sd, p->m, r->wild_share};
-    return (struct rprediction){.mean = base + unit * rmix_mean(&f),
-                                .median = base + unit * rmix_quantile(&f, 0.5),
-                                .sd = unit * rmix_sd(&f),
-                                .lo = base + unit * rmix_quantile(&f, low),
-                                .hi = base + unit * rmix_quantile(&f, 1 - low),
-                                .new_sd = unit * rmix_sd(&y),
-                                .new_lo = base + unit * rmix_quantile(&y, low),
-                                .new_hi = base + unit * rmix_quantile(&y, 1 - low)};
+    struct mixture m = {0};
+    rmix_normals(&f, 0, &m);
+    struct rprediction out = {.mean = base + unit * mixture_mean(&m),
+                              .median = base + unit * mixture_quantile(&m, 0.5),
+                              .sd = unit * mixture_sd(&m),
+                              .lo = base + unit * mixture_quantile(&m, low),
+                              .hi = base + unit * mixture_quantile(&m, 1 - low)};
+    rmix_normals(&y, r->wild_share, &m);
+    out.new_sd = unit * mixture_sd(&m);
+    out.new_lo = base + unit * mixture_quantile(&m, low);
+    out.new_hi = base + unit * mixture_quantile(&m, 1 - low);
+    mixture_release(&m);
+    return out;
 }
 
 /* At most this many rows at a time, of which a matrix with all draws is held. */

@@ -8,87 +8,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- of normal distributions ---- */
-
-static double part(const struct rnormals *x, size_t i) {
-    return x->w ? x->w[i] : 1 / (double)x->n;
-}
-
-static double mix_cdf(const struct rnormals *x, double at, double *density) {
-    double cdf = 0;
-    *density = 0;
-    for (size_t i = 0; i < x->n; i++) {
-        double s = x->sd[i * x->step], t = (at - x->mean[i * x->step]) / s;
-        for (int wide = 0; wide <= (x->wild > 0); wide++) {
-            double u = wide ? t / WILD_WIDTH : t, width = wide ? s * WILD_WIDTH : s;
-            double share = part(x, i) * (wide ? x->wild : 1 - x->wild);
-            cdf += share * norm_cdf(u);
-            *density += share * exp(-0.5 * u * u) / (width * 2.5066282746310002);
-        }
-    }
-    return cdf;
-}
-
-/* Newton's steps, and halves of the interval where they leave it. */
-double rmix_quantile(const struct rnormals *x, double p) {
-    double lo = INFINITY, hi = -INFINITY, z = norm_quantile(p), at = 0;
-    double wide = x->wild > 0 ? WILD_WIDTH * z : z;
-    for (size_t i = 0; i < x->n; i++) {
-        double m = x->mean[i * x->step], s = x->sd[i * x->step];
-        lo = fmin(lo, m + fmin(z, wide) * s), hi = fmax(hi, m + fmax(z, wide) * s);
-        at += part(x, i) * (m + z * s);
-    }
-    for (int it = 0; it < 100 && hi - lo > 1e-12 * (fabs(lo) + fabs(hi)); it++) {
-        double density, off = mix_cdf(x, at, &density) - p;
-        if (off > 0)
-            hi = at;
-        else
-            lo = at;
-        double next = at - off / density;
-        if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-        if (fabs(next - at) <= 1e-10 * fabs(x->sd[0])) return next;
-        at = next;
-    }
-    return at;
-}
-
-double rmix_mean(const struct rnormals *x) {
-    double sum = 0;
-    for (size_t i = 0; i < x->n; i++) sum += part(x, i) * x->mean[i * x->step];
-    return sum;
-}
-
-double rmix_sd(const struct rnormals *x) {
-    double mean = rmix_mean(x), sum = 0, square = 1 + x->wild * (WILD_WIDTH * WILD_WIDTH - 1);
-    for (size_t i = 0; i < x->n; i++) {
-        double off = x->mean[i * x->step] - mean, s = x->sd[i * x->step];
-        sum += part(x, i) * (off * off + square * s * s);
-    }
-    return sqrt(sum);
-}
-
-double rmix_log_normal(const struct rnormals *x, double y) {
-    double *logs = NEW_ARRAY(double, x->n + 1);
-    for (size_t i = 0; i < x->n; i++) {
-        double s = x->sd[i * x->step], far = (y - x->mean[i * x->step]) / s;
-        logs[i] = log(part(x, i)) +
-                  wild_log_mixture(-0.5 * far * far - log(s) - LOG_SQRT_2PI, far, s, x->wild);
-    }
-    double sum = logsumexp(logs, x->n);
-    mem_free(logs);
-    return sum;
-}
-
-/* ---- of chances and counts ---- */
-
 static double weight(const struct rmix *x, size_t k) {
     return x->w ? x->w[k] : 1 / (double)x->n;
 }
 
-static double at(const struct rmix *x, double p) {
-    struct rnormals f = {x->n, x->w, x->mean, x->sd, x->step, 0};
-    return x->family->mean(rmix_quantile(&f, p));
+void rmix_normals(const struct rmix *x, double wild, struct mixture *out) {
+    mixture_clear(out);
+    for (size_t k = 0; k < x->n; k++) {
+        struct mixture_part p = {.weight = weight(x, k) * (1 - wild),
+                                 .mean = x->mean[k * x->step],
+                                 .sd = x->sd[k * x->step]};
+        mixture_add(out, p);
+        p.kind = MIXTURE_WILD, p.weight = weight(x, k) * wild, p.sd *= WILD_WIDTH;
+        if (wild > 0) mixture_add(out, p);
+    }
 }
+
+/* ---- of chances and counts ---- */
 
 /* Measurements, each from the draw whose share of the weights it falls into; stratified in the
  * draws and, shuffled by a step that is prime to their number, in the function. */
@@ -123,7 +59,12 @@ static void new_interval(const struct rmix *x, double low, uint64_t seed, size_t
 
 struct rprediction rmix_predict(const struct rmix *x, double level, uint64_t seed, size_t row) {
     double low = (1 - level) / 2, sq = 0, new_sq = 0;
-    struct rprediction p = {.median = at(x, 0.5), .lo = at(x, low), .hi = at(x, 1 - low)};
+    struct mixture f = {0};
+    rmix_normals(x, 0, &f);
+    struct rprediction p = {.median = x->family->mean(mixture_quantile(&f, 0.5)),
+                            .lo = x->family->mean(mixture_quantile(&f, low)),
+                            .hi = x->family->mean(mixture_quantile(&f, 1 - low))};
+    mixture_release(&f);
     for (size_t k = 0; k < x->n; k++) {
         struct rresponse r =
             rfamily_response(x->family, &x->size[k], x->mean[k * x->step], x->sd[k * x->step]);

@@ -6,30 +6,22 @@
 #ifndef REGRESS_RMIX_H
 #define REGRESS_RMIX_H
 #include "apps/regress/rfamily.h"
+#include "numeric/posterior/mixture.h"
 #include <stdint.h>
 
-/* A mixture of n normal distributions; w NULL: equal weights. Of each a share `wild` is as wide as
- * values out of line are (numeric/posterior/wild.h). */
-struct rnormals {
-    size_t n;
-    const double *w, *mean, *sd; /* mean and sd `step` apart */
-    size_t step;
-    double wild;
-};
-double rmix_quantile(const struct rnormals *x, double p);
-double rmix_mean(const struct rnormals *x);
-double rmix_sd(const struct rnormals *x);
-double rmix_log_normal(const struct rnormals *x, double y); /* log density */
-
-/* Of chances and counts. */
 struct rmix {
     const struct rfamily *family;
     size_t n;                /* draws */
     const double *w;         /* their weights; NULL: equal */
     const double *mean, *sd; /* of the function, `step` apart */
     size_t step;
-    const double *size; /* the likelihood's parameter, one for each draw */
+    const double *size; /* of chances and counts: the likelihood's parameter, one for each draw */
 };
+/* The function itself, into a cleared mixture. Of each part a share `wild` is as wide as values out
+ * of line are (numeric/posterior/wild.h). */
+void rmix_normals(const struct rmix *x, double wild, struct mixture *out);
+
+/* Of chances and counts: */
 
 struct rprediction { /* of the function on the outcome's scale, and of a new measurement */
     double mean, median, sd, lo, hi, new_sd, new_lo, new_hi;

@@ -23,8 +23,8 @@ static inline bool wild_is(double logp, double far, double sd) {
  * size (a misplaced decimal point). For evidences, where the odds of single values do not
  * suffice. */
 double wild_log_density(double far, double sd);
-/* The log density of the mixture, with this share of the wide distribution. */
-double wild_log_mixture(double logp, double far, double sd, double share);
+/* The log density of the wide distribution at r of its own standard deviations, in their units. */
+double wild_log_wide(double r);
 /* The expected share of outliers among future values, if `out` of n were outliers. */
 double wild_share(size_t out, size_t n);
 #endif
