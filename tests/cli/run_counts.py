@@ -18,7 +18,7 @@ TEXTS = {"FILE", "DIR", "NAME", "NAME,...", "LIST", "QUERY", "COLUMN", "COLUMN,.
 USUAL = {
     "run": ["p.vnts"], "check": ["p.vnts"], "fmt": ["--check", "p.vnts"], "resume": ["kept"], "merge": ["SCRATCH/new", "kept"],
     "jobs": ["slurm", "p.vnts"], "watch": ["kept", "--once"], "summary": ["kept"], "diagnose": ["kept"], "loo": ["kept"], "ppc": ["kept"],
-    "plot": ["kept"], "export": ["kept"], "regress": ["table.csv"], "discover": ["series.csv", "-k", "WN LIN"], "query": ["found", "LIN"],
+    "plot": ["kept"], "export": ["kept"], "regress": ["table.csv"], "discover": ["series.csv", "-k", "WN LIN"], "check-data": ["series.csv"], "query": ["found", "LIN"],
     "forecast": ["found"], "report": ["found"], "index": ["add", "SCRATCH/new.idx", "series.csv"], "search": ["some.idx", "LIN"],
     "optimize": ["--var", "x=0:1", "--budget", "2", "--", "./one"], "ask": ["SCRATCH/store.db"], "tell": ["SCRATCH/store.db", "x=.5", "1"],
     "memo": ["list", "SCRATCH/store.db"], "time": ["--store", "SCRATCH/times.db", "n=1", "--", "./one"], "devices": [], "help": ["run"],
