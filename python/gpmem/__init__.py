@@ -10,6 +10,7 @@
                            TableClassifier for scikit-learn
     discover(y)            the structure of a time series
     discover_panel(data)   those of several series, which learn from each other
+    check_data(data)       what the values show of errors in their table, without a search
     Index(file)            a search engine for many of them
     Forecaster             the same with sktime's fit and predict
     optimize(f, space)     the optimum of an expensive function; minimize, Optimizer (ask and tell)
@@ -21,12 +22,12 @@ from .index import Index
 from .optimise import Optimizer, Optimum, Trial, minimize, optimize
 from .program import Result, run
 from .session import Session
-from .structure import Discovery, Panel, discover, discover_panel
+from .structure import Discovery, Panel, check_data, discover, discover_panel
 from .table import Regression, regress
 
 __version__ = version()
 __all__ = ["Discovery", "Forecaster", "GPRegressor", "GpmemError", "GpmemValueError", "Index", "Optimizer", "Optimum", "Panel", "Regression",
-           "Result", "Session", "TableClassifier", "TableRegressor", "Trial", "discover", "discover_panel", "is_absent", "loo", "minimize", "optimize", "regress", "run", "version"]
+           "Result", "Session", "TableClassifier", "TableRegressor", "Trial", "check_data", "discover", "discover_panel", "is_absent", "loo", "minimize", "optimize", "regress", "run", "version"]
 
 
 def __getattr__(name):

@@ -392,6 +392,35 @@ def discover(y: Any, t: Any = None, seed: int = 1, threads: int = 0, kernels: st
     return d
 
 
+def check_data(y: Any, t: Any = None, format: str = "text", time: str | int | None = None, column: str | int | None = None,
+               date_format: str | None = None, decimal: str = "auto", missing: str | None = None, skip_bad: bool = False,
+               every: str | None = None, take: str = "auto", least: float | None = None, most: float | None = None) -> str:
+    """What the values of a series show of errors in their table, without a search: codes for missing values, a unit that changed,
+    a counter, a sensor that stuck, values that end where a scale does. y and t, and how a file is read, as in discover.
+
+    format  "text", or "json" with the numbers of the values and their times
+
+    >>> print(check_data([-999 if i in (5, 6, 30) else 20 + 7 * i % 11 for i in range(60)]).split(chr(10))[-1][:33])
+    1. 3 of 60 values are -999, far f"""
+    o = _settings("auto", decimal, time, column, date_format=date_format, missing=missing, skip_bad=skip_bad, every=every, take=_take(take))
+    assign(o, least=None if least is None else repr(float(least)), most=None if most is None else repr(float(most)))
+    d, report = Discovery(), c.c_char_p()
+    json = _choice("format", {"text": False, "json": True}, format)
+    with tempfile.TemporaryDirectory() as folder:
+        file = y
+        if not isinstance(y, (str, os.PathLike)):
+            if _frames.is_frame(y):
+                y = _frames.series_of(y, time, column)
+            if t is None and _frames.is_series(y):
+                y, t = _frames.numbers(y, "y"), _frames.Times(y.index).values
+            assign(o, time_column=None, value_column=None)
+            file = os.path.join(folder, "y")
+            with open(file, "wb") as f:
+                f.write(_table(y, t))
+        d._check(lib.gpm_discover_check(d._handle, path(file, "y"), c.byref(o), None, json, c.byref(report)))
+    return (report.value or b"").decode().strip()
+
+
 class Panel(Mapping[str, Discovery]):
     """The runs of several series by their names: panel["north"].forecast(12). Series without a run are in `errors`."""
 

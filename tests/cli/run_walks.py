@@ -22,6 +22,8 @@ LONG = {  # name: program, whether it ends by itself
     "collect": (SHARED + "assume a = normal(0, 1); infer collect(x);", True),
     "closures": (SHARED + "assume a = normal(0, 1); assume p = twice(40, array(proc() { a })); sample size(p); sample a;",
                  True),
+    "lent": (SHARED + "assume a = normal(0, 1); assume f = proc(u) { size(x) + u }; sample f(a) > -99;", True),
+    "lent by a name": (SHARED + "define g = proc(u) { size(x) + u }; assume a = normal(0, 1); assume b = g(a); sample b > -99;", True),
     "convolve": ("sample size(convolve(linspace(0, 1, 500000), linspace(0, 1, 500000)));", False),
     "hypergeometric": ("sample hypergeometric(1e15, 1e15, 1e15);", True),
     "process": ("assume f = make_gp(0, make_squaredexp(1, 1)); sample sum(f(linspace(0, 100, 20000)));", False),

@@ -52,16 +52,19 @@ def errors(folder):
 
 
 def reports():
-    """Shares near 1 whose forecast goes beyond: the words tell how to say the ends; a code among the values."""
+    """Remarks on shares near 1, whose words tell how to say the ends, and on a code among the values; reports that name the check."""
     y = [0.75 + 0.24 * ((7 * i) % 11) / 10 for i in range(40)]
-    d = gpmem.discover(y, threads=1, kernels="LIN", horizon=20)
+    for format in ("text", "json"):
+        text = gpmem.check_data(y, format=format)
+        check(format, "least=0, most=1" in text and "--min" not in text and "--max" not in text, text)
+    json.loads(gpmem.check_data(y, format="json"))
+    values = [-999 if i in (5, 6, 30) else 20 + (7 * i) % 11 for i in range(60)]
+    check("code", "missing='-999'" in gpmem.check_data(values), gpmem.check_data(values))
+    coded = gpmem.discover(values, threads=1, kernels="LIN")
     for format in ("text", "json", "markdown", "html"):
-        text = d.report(format)
-        check(format, "say least=0, most=1" in text and "--min" not in text and "--max" not in text,
-              re.findall(r"[^.]*least[^.]*\.", text)[:1])
-    json.loads(d.report("json"))
-    coded = gpmem.discover([-999 if i in (5, 6, 30) else 20 + (7 * i) % 11 for i in range(60)], threads=1, kernels="LIN")
-    check("code", "missing='-999'" in coded.report("text"), coded.report("text")[:400])
+        text = coded.report(format)
+        check(format, "--m" not in text and ("check-data" in text or format == "json"), re.findall(r"[^.]*check.data[^.]*\.", text)[:1])
+    d = coded
     check("program", "gpmem run --seed" in d.report("program"), d.report("program")[:300])
 
 

@@ -201,6 +201,8 @@ static enum gpm_status find(struct memo *m, const double *x, struct found *f, st
 
 /* ---- claiming ---- */
 
+enum { MOST_TRIES = 1000 }; /* in a store that something keeps from growing */
+
 /* The first row of its inputs, or, `more`, one more beside those that are there; *id 0: another
  * process has put it there. A server shows each statement what others have committed by then, so a
  * first row must not ask how many there are: it would become the second. */
@@ -285,8 +287,11 @@ enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_
     enum gpm_status s = check_x(m, x, err);
     if (!s) s = begin_to(m, asked ? MEMO_TO_STORE : MEMO_TO_CLAIM, err);
     *id = 0; /* if another process's replicate takes the number, ours is the next */
-    while (!s && !*id)
-        s = insert_row(m, x, true, asked ? MEMO_ASKED : MEMO_CLAIMED, asked ? "ask" : "", id, err);
+    for (int left = MOST_TRIES; !s && !*id; left--)
+        s = left ? insert_row(m, x, true, asked ? MEMO_ASKED : MEMO_CLAIMED, asked ? "ask" : "", id,
+                              err)
+                 : buf_fail(err, GPM_E_FORMAT,
+                            "the store takes no new row; gpmem memo verify reads it");
     return memo_end(m, s, err);
 }
 

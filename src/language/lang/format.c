@@ -200,7 +200,8 @@ static bool bracket_apart(const struct layout *f, bool written) {
 static bool apart(const struct layout *f, const struct token *t) {
     bool written = t->start > f->prev.end;
     if (f->path || f->prev.kind == TOK_BAD || t->kind == TOK_BAD) return written;
-    if (f->close) return false;
+    if (f->close) /* + +x is not ++x */
+        return f->prev.kind == TOK_PLUS && (t->kind == TOK_PLUS || t->kind == TOK_INC);
     switch (t->kind) {
     case TOK_RPAREN:
     case TOK_RBRACKET:

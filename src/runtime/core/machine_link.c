@@ -59,7 +59,7 @@ static void set_operand(const struct machine_text *x, int32_t from, const value 
 /* Which element of a list the application asks for, by a literal number; false: none. */
 static bool item_number(const struct machine_text *x, const struct machine_op *op,
                         const struct sp_class *cls, uint16_t *k) {
-    const int32_t *from = &x->operands.at[op->at];
+    const int32_t *from = op->n ? &x->operands.at[op->at] : NULL;
     double i = cls->variant;
     if (op->n == 2) {
         bool literal = from[1] < 0 && x->names.at[~from[1]].a->kind == AST_NUMBER;

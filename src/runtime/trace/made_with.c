@@ -49,14 +49,15 @@ static void lend_closure(struct trace *t, const struct closure *c) {
         lend_ast(t, c->lambda->kids[0], c->env, 1);
 }
 
-void trace_lend(struct trace *t, value v) {
+static bool lend_part(value v, void *ctx) {
     struct memo_proc *m = memo_of(v);
     struct closure *c = closure_of(m ? m->proc : v);
-    size_t n;
-    if (c) lend_closure(t, c);
-    for (; v.tag == V_PAIR; v = v.u.pair->rest) trace_lend(t, v.u.pair->first);
-    const value *part = value_parts(v, &n);
-    for (size_t i = 0; i < n; i++) trace_lend(t, part[i]);
+    if (c) lend_closure(ctx, c);
+    return false;
+}
+
+void trace_lend(struct trace *t, value v) {
+    (void)value_any(v, lend_part, t);
 }
 
 static void lend_name(struct trace *t, const struct ast *a, struct frame *f, int inner_frames) {
