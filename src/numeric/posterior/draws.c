@@ -7,6 +7,7 @@
 #include "numeric/posterior/draws.h"
 #include "base/ascii.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include <math.h>
 #include <stdlib.h>
@@ -402,20 +403,36 @@ static void complain_of_chain(const struct draw_table *d, size_t c, struct buf *
                    draw_table_rows(d));
 }
 
+/* Length of the name of column j's vector or matrix with what follows it, `a[` of a[1] (in files
+ * `a.` of a.1); 0: it is none. */
+static size_t group_length(const struct draw_table *d, size_t j) {
+    const char *name = draw_table_name(d, j);
+    size_t n = strcspn(name, "[.");
+    return name[n] ? n + 1 : 0;
+}
+
+/* The vectors and matrices of which an element moves. */
+static struct map moving_groups(const struct draw_table *d) {
+    struct map moving = {0};
+    for (size_t j = 0; j < draw_table_columns(d); j++) {
+        size_t n = group_length(d, j);
+        if (n && !is_constant(d, j))
+            map_put(&moving, hash_key(draw_table_name(d, j), n, 0), (void *)(uintptr_t)1);
+    }
+    return moving;
+}
+
 /* Is column j constant while others of its vector or matrix move? The diagonal of a correlation
  * matrix and the upper half of a Cholesky factor are, and that is no problem. */
-static bool is_fixed_part(const struct draw_table *d, size_t j) {
-    const char *name = draw_table_name(d, j);
-    size_t n = strcspn(name, "[."); /* a[1], in files a.1 */
-    if (!name[n] || !is_constant(d, j)) return false;
-    for (size_t k = 0; k < draw_table_columns(d); k++)
-        if (strncmp(draw_table_name(d, k), name, n + 1) == 0 && !is_constant(d, k)) return true;
-    return false;
+static bool is_fixed_part(const struct draw_table *d, size_t j, const struct map *moving) {
+    size_t n = group_length(d, j);
+    return n && map_get(moving, hash_key(draw_table_name(d, j), n, 0)) && is_constant(d, j);
 }
 
 void draw_table_complain(struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d), n = rows * d->chain.n;
     const struct draws_summary *s = summaries(d);
+    struct map moving = moving_groups(d);
     double *all = draw_table_weights(d), worth = all ? draws_worth(all, n) : (double)n;
     if (all && worth < 100 * (double)d->chain.n)
         buf_printf(out,
@@ -425,12 +442,13 @@ void draw_table_complain(struct draw_table *d, struct buf *out) {
     for (size_t c = 0; c < d->chain.n && d->chain.n > 1; c++) complain_of_chain(d, c, out);
     for (size_t j = 0; j < draw_table_columns(d) && d->chain.n; j++) {
         const char *name = draw_table_name(d, j);
-        if (draw_group_of(name) != DRAWS_POSTERIOR || is_fixed_part(d, j)) continue;
+        if (draw_group_of(name) != DRAWS_POSTERIOR || is_fixed_part(d, j, &moving)) continue;
         double absent, *x = draw_table_column(d, j), *w = weights_of(x, all, n, &absent);
         (void)draws_complain(&s[j], x, w, d->chain.n, rows, name, out);
         mem_free(x);
         mem_free(w);
     }
+    map_release(&moving);
     mem_free(all);
 }
 

@@ -90,7 +90,7 @@ static bool all_linked(const struct machine_text *x, const int32_t *operands, ui
 }
 
 static void call_step(const struct machine_text *x, struct machine_op *op) {
-    const int32_t *from = &x->operands.at[op->at];
+    const int32_t *from = op->n ? &x->operands.at[op->at] : NULL;
     const struct machine_link *l = op->of < 0 ? &x->links[~op->of] : NULL;
     if (!l || op->by->u.call.kw || !all_linked(x, from, op->n)) return;
     if (l->callee) op->step = op->code == CODE_TAIL ? STEP_TAIL : STEP_CALL;
