@@ -404,7 +404,7 @@ static void complain_of_chain(const struct draw_table *d, size_t c, struct buf *
 }
 
 /* Length of the name of column j's vector or matrix with what follows it, `a[` of a[1] (in files
- * `a.` of a.1); 0: it is none. */
+ * `a.` of a.1). A number by itself has length 0. */
 static size_t group_length(const struct draw_table *d, size_t j) {
     const char *name = draw_table_name(d, j);
     size_t n = strcspn(name, "[.");
